@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 SCAN = "scan-"
+ALLOW_HINT = "read that code first; --allow-import-paths then runs the one of this folder or of an installed package"
 
 app = command_group("Write a run, a training or a scan to a bundle, or verify one.", default="write")
 
@@ -165,27 +166,43 @@ def verify(
     rpc_url: Annotated[
         str | None, typer.Option("--rpc-url", metavar="URL", help="For a run on a node: the node to read from.")
     ] = None,
-    block: Annotated[str | None, typer.Option("--block", metavar="N", help="For a run on a node: its block.")] = None,
+    block: Annotated[
+        str | None,
+        typer.Option("--block", metavar="N", help="For a run on a node: its block, if none is recorded."),
+    ] = None,
     threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
+    import_paths: Annotated[
+        bool,
+        typer.Option("--allow-import-paths", help="Run code of this folder that the bundle names: `my_agents:Saver`."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Check every hash of a bundle, run it again from its manifest and compare the digests.
 
     For a training, every evaluation is repeated with the policy in the bundle; for a scan, every block on the state in
-    the bundle. Exit code 0 when everything is equal, 1 when something differs or the bundle is damaged, 2 when there is
-    no bundle, or none that can be run again.
+    the bundle. A bundle may name code by an import path, such as `my_agents:Saver`; it is run only with
+    --allow-import-paths, and is that of the current folder or of an installed package. Exit code 0 when everything is
+    equal, 1 when something differs or the bundle is damaged, 2 when there is no bundle, or none that can be run again.
     """
     from mayavi.cli.position import block_of
+    from mayavi.plugins.permission import forbid_import_paths
     from mayavi.runs.bundle import read_bundle
     from mayavi.worlds.source import WorldSource
 
-    def world(kind: str, chain: str | None = None) -> WorldSource:
-        return WorldSource.of(kind, chain=chain, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))
+    if not import_paths:
+        forbid_import_paths(ALLOW_HINT)
+
+    def world(kind: str, chain: str | None = None, recorded: int | str | None = None) -> WorldSource:
+        chosen = recorded if block is None and kind != "snapshot" else block_of(block)
+        return WorldSource.of(kind, chain=chain, snapshot=snapshot, rpc_url=rpc_url, block=chosen)
 
     read = read_bundle(bundle)
     if read.kind == "training":
-        source = str(read.facts.get("training", {}).get("config", {}).get("source", "replica"))
-        verified = _verify_training(read, world(source.partition(":")[0]), threads, as_json)
+        config = read.facts.get("training", {}).get("config", {})
+        kind, _, place = str(config.get("source", "replica")).partition(":")
+        recorded = int(place) if kind == "replica" and place else config.get("block")
+        trained_on = world(kind, recorded=recorded)
+        verified = _verify_training(read, trained_on, threads, as_json)
     elif read.kind == "scan":
         verified = _verify_scan(read, as_json)
     else:
@@ -269,7 +286,7 @@ def _verify_run(bundle: Path, world: Any, threads: int | None, as_json: bool) ->
             package = "install the package that adds this kind of agent; then the bundle can be verified"
             raise type(error)(error.message, f"{package}\n{error.hint}" if error.hint else package) from error
         with activity("opening the world"):
-            fork = world(run.source, run.chain).open()
+            fork = world(run.source, run.chain, scenario.config.block).open()
         recorder = MemoryRecorder()
         with counted(f"running {run.scenario} again", "steps") as advance:
             request = RunRequest(
@@ -279,7 +296,7 @@ def _verify_run(bundle: Path, world: Any, threads: int | None, as_json: bool) ->
         assert recorder.info is not None
         assert recorder.ended is not None
         end = recorder.ended
-        return Outcome(end.digest, recorder.info.world_digest, end.final_world_digest, versions())
+        return Outcome(end.digest, recorder.info.world_digest, end.final_world_digest, versions(scenario.config))
 
     result = verify_artifact(bundle, run_again, _run_report())
     if as_json:

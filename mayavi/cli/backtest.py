@@ -105,7 +105,7 @@ def backtest(
     document = _play(policies or [], models, names, settings, config, in_sample, _command(locals()), threads)
     if html is not None:
         from mayavi.report.render import render
-        from mayavi.report.shapes.backtest import backtest_page
+        from mayavi.report.shapes.backtests.backtest import backtest_page
 
         html.write_text(render(backtest_page(document)), encoding="utf-8")
     if as_json:

@@ -240,6 +240,22 @@ def check_endpoints() -> Iterator[Finding]:
         yield Finding("RPC endpoint", "ok", f"named by {', '.join(good)}")
 
 
+def check_plugins() -> Iterator[Finding]:
+    """Agents, scenarios, protocols and environments of installed packages can be loaded."""
+    from mayavi.cli.printing.plugins import all_plugins
+
+    try:
+        found = all_plugins()
+    except ImportError:
+        return  # the kernel's finding says why
+    for each in found:
+        name = f"{each.noun} {each.name}"
+        if each.error:
+            yield Finding(name, "broken", f"{each.package}: {each.error}", f"repair or remove {each.package}")
+        else:
+            yield Finding(name, "ok", f"{each.value} of {each.package}")
+
+
 CHECKS: list[Callable[[], Iterator[Finding]]] = [
     check_python,
     check_kernel,
@@ -250,4 +266,5 @@ CHECKS: list[Callable[[], Iterator[Finding]]] = [
     check_tools,
     check_data,
     check_endpoints,
+    check_plugins,
 ]

@@ -14,6 +14,7 @@ from mayavi.cli.console.progress import Advance, activity, counted
 from mayavi.cli.position import block_of
 from mayavi.cli.printing.run import last_line, summary_lines
 from mayavi.cli.printing.run import plural as plural
+from mayavi.cli.remote import KeyFileOption, RemoteOption, refuse_key_file
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -37,7 +38,10 @@ SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="A.B=C", help="Override a value of the scenario; repeatable.")
 ]
 SourceOption = Annotated[
-    str | None, typer.Option("--source", metavar="replica|rpc|snapshot", help="Where the world comes from.")
+    str | None,
+    typer.Option(
+        "--source", metavar="replica|rpc|snapshot", help="World to start from; by default the scenario's own."
+    ),
 ]
 SnapshotOption = Annotated[
     Path | None, typer.Option("--snapshot", metavar="FILE", help="Start from this snapshot file.")
@@ -46,7 +50,12 @@ RpcUrlOption = Annotated[
     str | None, typer.Option("--rpc-url", metavar="URL", help="The node to read from; by default MAYAVI_RPC_URL.")
 ]
 BlockOption = Annotated[
-    str | None, typer.Option("--block", metavar="N", help="With a node: a number, a block hash or `latest`.")
+    str | None,
+    typer.Option(
+        "--block",
+        metavar="N",
+        help="Block of `mayavi world list`; with a node any number, hash or `latest`.",
+    ),
 ]
 StoreOption = Annotated[
     Path | None, typer.Option("--store", metavar="FILE", help="The database of runs; by default data/runs/runs.duckdb.")
@@ -67,12 +76,31 @@ def run(
     block: BlockOption = None,
     store: StoreOption = None,
     threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
+    remote: RemoteOption = None,
+    key_file: KeyFileOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run a scenario and store every action in the database of runs.
 
     The same scenario, seed and world give the same rows, bit for bit: the digest at the end identifies them.
     """
+    if remote is not None:
+        from mayavi.cli.remote import connect, refuse_local_options, run_remote, submission
+
+        refuse_local_options(
+            {
+                "--source": source,
+                "--snapshot": snapshot,
+                "--rpc-url": rpc_url,
+                "--block": block,
+                "--store": store,
+                "--threads": threads,
+            }
+        )
+        with connect(remote, key_file) as client:
+            run_remote(client, submission(scenario, chain, steps, overrides or []), seed, document if as_json else None)
+        return
+    refuse_key_file(key_file)
     from mayavi.scenarios.run.run import run as run_scenario
 
     with ExitStack() as bars:
@@ -106,12 +134,13 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
 
         def started(self, request: RunRequest) -> None:
             # Printed before the first step, so that the id of an interrupted run is known.
-            name, chain = request.scenario.name, request.scenario.config.chain
-            heading = f"{name} · {chain} · seed {request.seed} · run {request.run_id}"
+            name, config = request.scenario.name, request.scenario.config
+            place = config.chain if config.block is None else f"{config.chain}, block {config.block}"
+            heading = f"{name} · {place} · seed {request.seed} · run {request.run_id}"
             print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
             self.request = request
             self.opening = bars.enter_context(ExitStack())  # until the first step is done
-            if (accounts := opened_accounts(request.scenario.config)) >= MANY_ACCOUNTS:
+            if (accounts := opened_accounts(config)) >= MANY_ACCOUNTS:
                 self.opening.enter_context(activity(f"opening the positions of {accounts:,} accounts"))
             self.advance = bars.enter_context(counted(f"running {name}", "steps", eta=True))
 
@@ -144,7 +173,7 @@ def open_with_progress(world: WorldSource) -> Fork:
     if world.kind != "replica":
         with activity("opening the world"):
             return world.open()
-    what = f"building the replica of {world.chain}"
+    what = f"building the replica of {world.chain}" + ("" if world.block is None else f" at block {world.block}")
     with counted(what, "steps") as advance:
         announced = is_styled(sys.stderr)  # the bar says it
 

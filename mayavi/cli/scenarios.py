@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mayavi.cli.console.files import write_new
 from mayavi.cli.console.group import command_group
 from mayavi.cli.console.output import Column, print_facts, print_json, print_note, print_table
 from mayavi.errors import UsageError
@@ -17,26 +18,38 @@ if TYPE_CHECKING:
 app = command_group("List, check and create scenarios.")
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-SCHEMA_NAME = "scenario.schema.json"
 
 
 @app.command("list", short_help="List the scenarios and their chains.")
 def list_scenarios(as_json: JsonFlag = False) -> None:
-    """List the scenarios that come with Mayavi, and the chains each runs on."""
+    """List the scenarios that come with Mayavi or with installed packages, and the chains each runs on.
+
+    Agents, protocols and environments of installed packages are listed below, with the reason if one cannot be used.
+    """
+    from mayavi.cli.printing.plugins import all_plugins, print_plugins
+    from mayavi.scenarios.installed import described_scenarios
     from mayavi.scenarios.registry import entries
 
-    found = entries()
+    found, others, plugins = entries(), described_scenarios(), all_plugins()
     if as_json:
-        listed = [
+        listed: list[dict[str, Any]] = [
             {"name": each.name, "title": each.title, "chains": list(each.chains), "parked": bool(each.parked)}
             for each in found
         ]
-        print_json({"scenarios": listed})
+        listed += [
+            {"name": each.name, "title": each.title, "chains": list(each.chains), "parked": False, "of": each.package}
+            for each in others
+        ]
+        print_json({"scenarios": listed, "plugins": [each.to_json() for each in plugins]})
         return
     columns = [Column("scenario", right=False, style="bold"), Column("chains", right=False)]
     columns.append(Column("what happens", right=False))
     rows = [(each.name, _chains(each.chains), each.title + (" (parked)" if each.parked else "")) for each in found]
+    rows += [(each.name, _chains(each.chains), f"{each.title} ({each.package})".strip()) for each in others]
     print_table(columns, rows)
+    if plugins:
+        print()
+        print_plugins(plugins)
 
 
 @app.command("show", short_help="Check a scenario and summarise it.")
@@ -77,15 +90,13 @@ def schema(
 
     With the first line `# yaml-language-server: $schema=scenario.schema.json` an editor finds it beside the scenario.
     """
-    import json
+    from mayavi.scenarios.starter import schema_text
 
-    from mayavi.scenarios.schema import json_schema
-
-    text = json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    text = schema_text()
     if output is None:
         print(text, end="")
     else:
-        _write(output, text, replace=True)
+        write_new({}, {output: text})
         print(f"the schema is in '{output}'")
 
 
@@ -94,17 +105,16 @@ def new(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, such as crash.yaml.")],
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a first scenario with comments, ready to run, and the schema beside it."""
-    import json
+    """Write a first scenario with comments, ready to run, and the schema beside it.
 
-    from mayavi.scenarios.schema import json_schema
-    from mayavi.scenarios.starter import starter
+    `mayavi new scenario NAME` also writes a test.
+    """
+    from mayavi.scenarios.starter import schema_file, starter
 
     if path.suffix not in {".yaml", ".yml"}:
         raise UsageError(f"'{path}' is not a name of a YAML file", f"call it '{path.with_suffix('.yaml')}'")
-    _write(path, starter(str(path)), replace=False)
-    beside = path.with_name(SCHEMA_NAME)
-    _write(beside, json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n", replace=True)
+    beside, text = schema_file(path.parent)
+    write_new({path: starter(str(path))}, {beside: text})
     if as_json:
         print_json({"scenario": str(path), "schema": str(beside)})
         return
@@ -147,14 +157,3 @@ def _chains(chains: tuple[str, ...]) -> str:
     if not chains:
         return "none"
     return chains[0] if len(chains) == 1 else f"{len(chains)}: {', '.join(chains)}"
-
-
-def _write(path: Path, text: str, *, replace: bool) -> None:
-    if path.exists() and (not replace or not path.is_file()):
-        raise UsageError(f"'{path}' exists already", "name another file, or remove it first")
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no folder '{path.parent}' for '{path.name}'", f"`mkdir -p {path.parent}` makes it")
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"'{path}' cannot be written: {error.strerror}") from None

@@ -11,6 +11,7 @@ from mayavi.cli.console.exit_codes import FAILURE
 from mayavi.cli.console.output import Column, print_json, print_note, print_table
 from mayavi.cli.console.progress import duration
 from mayavi.cli.position import block_of
+from mayavi.cli.remote import KeyFileOption, RemoteOption, refuse_key_file
 from mayavi.cli.run import (
     BlockOption,
     ChainOption,
@@ -23,6 +24,7 @@ from mayavi.cli.run import (
     StepsOption,
     StoreOption,
 )
+from mayavi.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,12 +73,44 @@ def sweep(
     ray: Annotated[
         str | None, typer.Option("--ray", metavar="ADDRESS", help="Run on this Ray cluster: auto, host:6379.")
     ] = None,
+    remote: RemoteOption = None,
+    key_file: KeyFileOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run a scenario once for each seed, on all cores, and summarise: mean, quantiles, VaR, ES and LaR.
 
     Every run is stored, and a stored run is not repeated: the same command continues an interrupted sweep.
     """
+    if remote is not None:
+        from mayavi.cli.remote import connect, refuse_local_options, submission, sweep_remote
+
+        refuse_local_options(
+            {
+                "--until": until,
+                "--most": most,
+                "--jobs": jobs,
+                "--source": source,
+                "--snapshot": snapshot,
+                "--rpc-url": rpc_url,
+                "--block": block,
+                "--store": store,
+                "--ray": ray,
+            }
+        )
+        if seeds is None:
+            raise UsageError("there are no seeds", "give --seeds 0:100")
+        with connect(remote, key_file) as client:
+            wanted = submission(scenario, chain, steps, overrides or [])
+
+            def show(found: Sweep, closing: str) -> None:
+                if as_json:
+                    print_json(document(found) | {"store": client.url})
+                else:
+                    print_sweep(found, closing)
+
+            sweep_remote(client, wanted, seeds, grid or [], as_json=as_json, show=show)
+        return
+    refuse_key_file(key_file)
     from contextlib import ExitStack
 
     from mayavi.cli.printing.sweep_terminal import interrupted
@@ -145,8 +179,11 @@ def terminal(bars: ExitStack, *, as_json: bool) -> SweepTerminal:
     return Terminal(bars, as_json=as_json)
 
 
-def print_sweep(found: Sweep) -> None:
-    """Print the figures, notes and target of a sweep; raise `SimulationError` if it did not reach its target."""
+def print_sweep(found: Sweep, closing: str | None = None) -> None:
+    """Print the figures, notes and target of a sweep; raise `SimulationError` if it did not reach its target.
+
+    `closing` is the last line, by default where the runs are in this machine's store.
+    """
     if len(found.points) == 1:
         print_point(found.points[0], found.chain)
     else:
@@ -155,7 +192,7 @@ def print_sweep(found: Sweep) -> None:
         print(f"note: {note}")
     if len(found.seeds) > 1 and len(set(found.digests)) <= len(found.points):
         print("all seeds gave the same rows: nothing in this scenario is random")
-    print_note(last_line(found))
+    print_note(closing or last_line(found))
     if found.target is None:
         return
     if not found.target.reached:

@@ -21,15 +21,18 @@ if TYPE_CHECKING:
 app = command_group("List, describe and build offline replicas.")
 
 Chain = Annotated[str, typer.Argument(metavar="CHAIN", help="A chain of `mayavi world list`.")]
+BlockChoice = Annotated[
+    int | None, typer.Option("--block", metavar="N", help="A block of `mayavi world list`; by default the newest.")
+]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @app.command("list")
 def list_worlds(as_json: JsonFlag = False) -> None:
-    """List the chains that have a replica, and whether it is built."""
-    from mayavi.worlds import describe_world, world_names
+    """List the chains and blocks that have a replica, and whether it is built. The first of a chain is its default."""
+    from mayavi.worlds import describe_world, world_blocks, world_names
 
-    worlds = [describe_world(name) for name in world_names()]
+    worlds = [describe_world(name, block) for name in world_names() for block in world_blocks(name)]
     if as_json:
         print_json({"worlds": [summary(world) for world in worlds]})
         return
@@ -42,6 +45,7 @@ def list_worlds(as_json: JsonFlag = False) -> None:
 @app.command("info", short_help="Describe a replica: contracts, sources, differences.")
 def info(
     chain: Chain = "ethereum",
+    block: BlockChoice = None,
     names: Annotated[bool, typer.Option("--names", help="List every named contract with its address.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -51,8 +55,8 @@ def info(
     """
     from mayavi.worlds import describe_world
 
-    labels = open_replica(chain)[0].labels if names else {}
-    world = describe_world(chain)
+    labels = open_replica(chain, block)[0].labels if names else {}
+    world = describe_world(chain, block)
     if as_json:
         document = {
             **summary(world),
@@ -65,12 +69,13 @@ def info(
     if names:
         print_table([Column("name", right=False), Column("address", right=False)], list(labels.items()))
         return
+    which = chain if block is None else f"{chain} --block {block}"
     print_facts(
         [
             ("chain", f"{world.chain} ({world.chain_id}), {world.title}"),
             ("block", f"{world.block.number:,}, rules of {world.hardfork}"),
-            ("built", str(world.snapshot) if world.snapshot else f"not yet; `mayavi world build {chain}` does it"),
-            ("names", f"`mayavi world info {chain} --names` lists them with their addresses"),
+            ("built", str(world.snapshot) if world.snapshot else f"not yet; `mayavi world build {which}` does it"),
+            ("names", f"`mayavi world info {which} --names` lists them with their addresses"),
         ]
     )
     print_section("contents", world.contents)
@@ -82,6 +87,7 @@ def info(
 @app.command("build", short_help="Build or open a replica and print its digest.")
 def build(
     chain: Chain = "ethereum",
+    block: BlockChoice = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Build it again even if it is built already.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the world to this snapshot file.")
@@ -97,15 +103,17 @@ def build(
     if output is not None:
         refuse_unwritable(output)
     began = time.perf_counter()
-    fork, built = open_replica(chain, rebuild=rebuild)
+    fork, built = open_replica(chain, block, rebuild=rebuild)
     if output is not None:
         fork.dump_snapshot(output)
     digest = fork.digest()
-    snapshot = describe_world(chain).snapshot
+    world = describe_world(chain, block)
+    snapshot, number = world.snapshot, world.block.number
     took_s = time.perf_counter() - began
     if as_json:
         place = str(snapshot) if snapshot else None
-        print_json({"chain": chain, "digest": digest, "built": built, "seconds": round(took_s, 3), "snapshot": place})
+        timing = {"built": built, "seconds": round(took_s, 3)}
+        print_json({"chain": chain, "block": number, "digest": digest, **timing, "snapshot": place})
         return
     facts = [
         (chain, f"{'built' if built else 'opened'} in {took_s:.2f} s"),
@@ -117,8 +125,8 @@ def build(
     print_facts(facts)
 
 
-def open_replica(chain: str, *, rebuild: bool = False) -> tuple[Fork, bool]:
-    """Open the replica of `chain` with a progress bar; return it and whether it was built."""
+def open_replica(chain: str, block: int | None = None, *, rebuild: bool = False) -> tuple[Fork, bool]:
+    """Open the replica of `chain` at `block` with a progress bar; return it and whether it was built."""
     from mayavi.worlds import open_world
 
     built = False
@@ -129,7 +137,7 @@ def open_replica(chain: str, *, rebuild: bool = False) -> tuple[Fork, bool]:
             built = True
             advance(done, total)
 
-        return open_world(chain, rebuild=rebuild, progress=progress), built
+        return open_world(chain, block=block, rebuild=rebuild, progress=progress), built
 
 
 def refuse_unwritable(output: Path) -> None:

@@ -64,3 +64,12 @@ def test_what_is_no_bundle_and_no_run_is_refused(run_mayavi, kept: tuple[Path, s
     nowhere = run_mayavi("artifact", "latest", "--output", str(tmp_path / "a" / "b.zip"), "--store", str(store))
     assert nowhere.returncode == 2
     assert "there is no folder" in nowhere.stderr
+
+
+def test_a_run_on_another_block_is_verified_there(run_mayavi, tmp_path: Path) -> None:
+    store, bundle = str(tmp_path / "runs.duckdb"), str(tmp_path / "dated.zip")
+    assert run_mayavi("run", "aave_borrower", "--block", "17666333", "--store", store).returncode == 0
+    assert run_mayavi("artifact", "latest", "--store", store, "--no-report", "--output", bundle).returncode == 0
+    finished = run_mayavi("artifact", "verify", bundle)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "verified: the run gave the same rows again" in finished.stdout

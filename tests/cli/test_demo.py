@@ -5,21 +5,30 @@ from __future__ import annotations
 import json
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from mayavi import Fork, Store
+
 WETH_LIQUIDATION_THRESHOLD_BPS = 8_300
+DIGEST = "2fe3451f1f70d7b55c486f9ebf525c4e4b7820d4a7134f0b7e695e5565c76222"
 
 
 @pytest.fixture(scope="module")
-def played(run_mayavi) -> dict:
-    finished = run_mayavi("demo", "--seed", "7", "--json")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def played(run_mayavi, folder: Path) -> dict:
+    finished = run_mayavi("demo", "--seed", "7", "--json", cwd=folder)
     assert finished.returncode == 0, finished.stderr
     return json.loads(finished.stdout)
 
 
-def test_the_table_shows_the_opening_and_four_steps(run_mayavi) -> None:
-    finished = run_mayavi("demo")
+def test_the_table_shows_the_opening_and_four_steps(run_mayavi, folder: Path) -> None:
+    finished = run_mayavi("demo", cwd=folder)
     assert (finished.returncode, finished.stderr) == (0, "")
     steps = re.findall(r"^ +(\d)  ([\d,]+)  \$([\d,.]+) +([\d.]+)  ([\d,.]+) +[\d.]+ %", finished.stdout, re.MULTILINE)
     assert [(step, block) for step, block, *_ in steps] == [
@@ -50,15 +59,61 @@ def test_the_health_factor_follows_price_and_debt(played: dict) -> None:
         )
 
 
-def test_the_seed_decides_the_price_and_the_digest(run_mayavi, played: dict) -> None:
-    again = json.loads(run_mayavi("demo", "--seed", "7", "--json").stdout)
-    other = json.loads(run_mayavi("demo", "--seed", "8", "--json").stdout)
-    assert again == played
+def test_the_seed_decides_the_price_and_the_digest(run_mayavi, folder: Path, played: dict) -> None:
+    again = json.loads(run_mayavi("demo", "--seed", "7", "--json", cwd=folder).stdout)
+    other = json.loads(run_mayavi("demo", "--seed", "8", "--json", cwd=folder).stdout)
+    assert again | {"run_id": played["run_id"]} == played
+    assert len({again["run_id"], other["run_id"], played["run_id"]}) == 3
+    assert played["digest"] == DIGEST
     assert other["digest"] != played["digest"]
     assert other["steps"][0] == played["steps"][0]
     assert other["steps"][1]["price_usd_e8"] != played["steps"][1]["price_usd_e8"]
 
 
-def test_the_number_of_steps_can_be_chosen(run_mayavi, played: dict) -> None:
-    shorter = json.loads(run_mayavi("demo", "--steps", "2", "--json").stdout)
+def test_the_number_of_steps_can_be_chosen(run_mayavi, folder: Path, played: dict) -> None:
+    shorter = json.loads(run_mayavi("demo", "--steps", "2", "--json", cwd=folder).stdout)
     assert shorter["steps"] == played["steps"][:3]
+
+
+def test_the_run_is_stored_with_what_the_table_shows(run_mayavi, folder: Path, played: dict) -> None:
+    store = Store(folder / "data/runs/runs.duckdb")
+    record = store.run(played["run_id"])
+    assert (record.scenario, record.seed, record.steps, record.status) == ("demo", 7, 5, "finished")
+    assert record.world_digest == Fork.replica("ethereum").digest()
+    assert record.final_world_digest == DIGEST
+    rows = {(row.step, row.subject, row.metric): row.value for row in store.snapshots(record.run_id)}
+    for row in played["steps"]:
+        assert rows[row["step"], "AaveV3.WETH", "price"] == row["price_usd_e8"]
+        assert rows[row["step"], "borrower", "health_factor"] == row["health_factor_wad"]
+        assert rows[row["step"], "AaveV3.USDC", "borrow_rate"] == row["borrow_rate_ray"]
+    assert [row.kind for row in store.actions(record.run_id)] == ["open", *["post_price"] * 4]
+
+    shown = run_mayavi("runs", "show", played["run_id"], cwd=folder)
+    assert shown.returncode == 0, shown.stderr
+    assert "health factor borrower   1.1847" in shown.stdout
+    refused = run_mayavi("artifact", played["run_id"], cwd=folder)
+    assert refused.returncode == 2
+    assert "has no scenario" in refused.stderr
+
+
+def test_its_report_names_the_command_that_repeats_it(folder: Path, played: dict) -> None:
+    from mayavi.report.builder import run_page
+
+    page = run_page(Store(folder / "data/runs/runs.duckdb"), played["run_id"])
+    assert page.provenance.command == "mayavi demo --seed 7 --steps 4"
+    assert page.verdict.badge == "SOLVENT"
+
+
+def test_the_store_can_be_chosen_and_a_store_that_cannot_be_used_is_no_reason_to_stop(
+    run_mayavi, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine.duckdb"
+    assert run_mayavi("demo", "--store", str(mine), cwd=tmp_path).returncode == 0
+    assert [each.scenario for each in Store(mine).runs()] == ["demo"]
+    mine.rename(tmp_path / "folder")
+    mine.mkdir()
+    refused = run_mayavi("demo", "--store", str(mine), cwd=tmp_path)
+    assert (refused.returncode, "is a folder, not a database" in refused.stderr) == (1, True)
+    plain = run_mayavi("demo", env={"MAYAVI_STORE": str(mine)}, cwd=tmp_path)
+    assert plain.returncode == 0
+    assert "not stored: " in plain.stdout

@@ -11,6 +11,8 @@ import pytest
 
 from mayavi.rl.models import open_model
 from mayavi.sim.store import Store
+from tests.api.queue.service_process import KEY, ServiceProcess
+from tests.own_code import SAVER, OwnCode
 from tests.parallel.ray_cluster import two_nodes
 
 pytestmark = pytest.mark.slow
@@ -20,7 +22,7 @@ CONFIG: dict[str, object] = {
     "rollout_steps": 16, "minibatch_size": 64, "network": [16, 16], "checkpoint_every_steps": 256,
     "normalize_observations": True, "normalize_rewards": True,
 }  # fmt: skip
-TRAIN = ("train", "--env", "aave", "--framework", "rllib", "--json")
+TRAIN = ("train", "--env", "aave", "--framework", "rllib", "--no-eval", "--json")
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +50,41 @@ def test_a_sweep_on_a_cluster_gives_the_same_digests_and_everything_is_stored_he
     assert again["resumed"] == 6
 
 
+@pytest.mark.slow(20)
+def test_a_sweep_on_a_cluster_takes_the_code_of_its_own_agents_with_it(
+    start_mayavi, cluster: str, own_code: OwnCode
+) -> None:
+    own_code.write(saver=SAVER)
+    own_code.scenario()
+    (own_code.folder / "elsewhere").mkdir()
+    options = ("sweep", "../saving.yaml", "--seeds", "0:3", "--json")
+    found = []
+    for store, how in (("ray", ("--ray", cluster)), ("alone", ("--jobs", "1"))):
+        place = ("--store", str(own_code.folder / f"{store}.duckdb"))
+        finished = start_mayavi(*options, *place, *how, cwd=own_code.folder / "elsewhere")
+        assert finished.returncode == 0, finished.stderr
+        found.append(json.loads(finished.stdout.splitlines()[-1]))
+    assert [run["digest"] for run in found[0]["runs"]] == [run["digest"] for run in found[1]["runs"]]
+    assert found[0]["sweep_id"] == found[1]["sweep_id"]
+    stored = Store(own_code.folder / "ray.duckdb").run(found[0]["runs"][0]["run_id"])
+    assert stored.versions["agent saver:Saver"].startswith("saver, sha256 ")
+
+
+@pytest.mark.slow(20)
+def test_a_sweep_of_a_service_with_a_cluster_gives_the_same_digests(run_mayavi, cluster: str, tmp_path: Path) -> None:
+    service = ServiceProcess(tmp_path, "--workers", cluster)
+    try:
+        options = ("sweep", *SWEEP, "--seeds", "0:4", "--json")
+        remote = run_mayavi(*options, "--remote", service.url, env={"MAYAVI_API_KEY": KEY})
+        assert remote.returncode == 0, remote.stderr
+        alone = json.loads(run_mayavi(*options, "--store", str(tmp_path / "alone.duckdb"), "--jobs", "1").stdout)
+        found = json.loads(remote.stdout.splitlines()[-1])
+        assert found["points"] == alone["points"]
+        assert {run["digest"] for run in found["runs"]} == {run["digest"] for run in alone["runs"]}
+    finally:
+        service.stop()
+
+
 def test_a_sweep_without_a_cluster_says_how_to_get_one(run_mayavi, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="ray is not installed; `pip install 'mayavi-sim[cluster]'` installs it")
     options = ("--store", str(tmp_path / "runs.duckdb"), "--ray", "nowhere")
@@ -72,7 +109,7 @@ def test_a_training_killed_on_two_nodes_ends_with_the_weights_of_one_on_this_mac
     killed = train_process(config=CONFIG, models=str(tmp_path), run_id="killed", ray=cluster, die_at=768)
     assert killed.returncode == -9
     assert open_model("killed", tmp_path).record["status"] == "interrupted"
-    resumed = run_mayavi("train", "--resume", "killed", "--json", *on_cluster)
+    resumed = run_mayavi("train", "--resume", "killed", "--no-eval", "--json", *on_cluster)
     assert resumed.returncode == 0, resumed.stderr
     alone = run_mayavi(*TRAIN, *settings, "--models", str(tmp_path))
     assert alone.returncode == 0, alone.stderr
@@ -95,3 +132,32 @@ def test_a_training_without_a_cluster_says_how_to_get_one(run_mayavi, tmp_path: 
         assert finished.returncode == 1
         assert f"no Ray cluster answers at '{where}'" in finished.stderr
         assert "ray start --head" in finished.stderr
+
+
+@pytest.mark.slow(30)
+def test_the_trainings_of_a_grid_run_on_the_nodes_of_a_cluster(run_mayavi, cluster: str, tmp_path: Path) -> None:
+    pytest.importorskip("stable_baselines3", reason="`pip install 'mayavi-sim[rl]'` installs stable-baselines3")
+    settings = {"num_envs": 4, "rollout_steps": 8, "minibatch_size": 16, "epochs": 1, "network": [8], "horizon": 24}
+    settings |= {"evaluate_every": None, "evaluate_episodes": 24}
+    options = (
+        "train",
+        "--env",
+        "rwa",
+        "--framework",
+        "sb3",
+        "--timesteps",
+        "64",
+        "--seeds",
+        "0:2",
+        "--no-eval",
+        "--json",
+        *(word for key, value in settings.items() for word in ("--set", f"{key}={json.dumps(value)}")),
+    )
+    done = run_mayavi(*options, "--models", str(tmp_path), "--ray", cluster)
+    assert done.returncode == 0, done.stderr
+    (point,) = json.loads(done.stdout)["points"]
+    for each in point["trainings"]:
+        assert open_model(each["run_id"], tmp_path).record["steps"] == 64
+    gone = run_mayavi(*options, "--models", str(tmp_path / "other"), "--ray", "nowhere")
+    assert gone.returncode == 1
+    assert "no Ray cluster answers at 'nowhere'" in gone.stderr

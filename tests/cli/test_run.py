@@ -132,7 +132,10 @@ def test_a_scenario_of_ones_own_is_run_by_its_path(run_mayavi, tmp_path: Path) -
         (["aave_borrower", "--source", "replika"], "unknown source 'replika'", "did you mean 'replica'?"),
         (["aave_borrower", "--source", "snapshot"], "needs a file", "--snapshot FILE"),
         (["aave_borrower", "--snapshot", "nowhere"], "no snapshot at 'nowhere'", "world build"),
-        (["aave_borrower", "--block", "5"], "block 5 needs a node", "rpc"),
+        (["aave_borrower", "--block", "5"], "error: --block 5: there is no replica of ethereum at block 5", "17666333"),
+        (["aave_borrower", "--set", "source=rpcc"], "error: --set source=rpcc: unknown source", "did you mean 'rpc'?"),
+        (["aave_borrower", "--set", "source=rpc:http://x"], "the URL of a node is no part", "MAYAVI_RPC_URL"),
+        (["aave_borrower", "--set", "watch.every=0"], "watch.every", ""),
         (["aave_borrower", "--source", "rpc", "--block", "x"], "'x' is not a block", "number"),
         (
             ["depeg_cascade", "--set", "agents.arbitrageur.pool=WETH/FOO.500"],

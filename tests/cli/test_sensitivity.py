@@ -16,6 +16,7 @@ import pytest
 
 from mayavi.scenarios.models.assumption_rules import RULES
 from mayavi.sim.store import Store
+from tests.interruption import heed_interruptions
 from tests.pages import page
 
 SMALL = (
@@ -131,11 +132,6 @@ def undisturbed(run_mayavi, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     """The result of an analysis that nobody disturbed."""
     store = tmp_path_factory.mktemp("undisturbed") / "runs.duckdb"
     return compared(analysed(run_mayavi(*LONG, "--store", str(store), "--json")))
-
-
-def heed_interruptions() -> None:
-    """In a process started in the background the signal may be ignored from the start; a person's terminal sends it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def statuses(store: Path) -> list[str]:

@@ -16,6 +16,7 @@ import pytest
 
 from mayavi.sim.store import Store
 from mayavi.statistics.quantiles import quantile
+from tests.interruption import heed_interruptions
 
 SMALL = ("depeg_cascade", "--set", "agents.borrowers.count=6", "--set", "prices.WETH.at=1")
 
@@ -143,11 +144,6 @@ def undisturbed(run_mayavi, tmp_path_factory: pytest.TempPathFactory) -> list[st
     """The digests of a sweep that nobody disturbed."""
     store = tmp_path_factory.mktemp("undisturbed") / "runs.duckdb"
     return digests(swept(run_mayavi("sweep", *LONG, "--store", str(store), "--json")))
-
-
-def heed_interruptions() -> None:
-    """In a process started in the background the signal may be ignored from the start; a person's terminal sends it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def begin(store: Path) -> subprocess.Popen[str]:

@@ -11,6 +11,7 @@ from mayavi.cli.console.output import Column, print_note, print_table
 def print_evaluation(document: dict[str, Any]) -> None:
     """Print an evaluation."""
     from mayavi.rl.evaluation.document import parts_of
+    from mayavi.rl.evaluation.noise import Noise
 
     env, settings = document["env"], document["settings"]
     how = "deterministic" if settings["deterministic"] else "stochastic"
@@ -19,7 +20,10 @@ def print_evaluation(document: dict[str, Any]) -> None:
     config = env["config"]
     facts = [env["name"], f"{config['split']} split", f"{config['start']} start"]
     facts += [f"reward {config['reward']}"] if "reward" in config else []
-    facts += [f"{settings['episodes']:,} episodes", how, *([subject] if subject else [])]
+    facts += [f"{settings['episodes']:,} episodes", how]
+    if noise := settings.get("noise"):
+        facts.append(Noise(**noise).describe())
+    facts += [subject] if subject else []
     print(" · ".join([*facts, *(f"against {_policy(each)}" for each in rivals)]))
     _print_contamination([*document["models"], *rivals])
     for each in rivals:

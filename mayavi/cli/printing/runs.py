@@ -27,8 +27,10 @@ def run_facts(run: RunRecord) -> list[tuple[str, str]]:
         ("status", run.status),
         ("digest", run.digest or "none: the run did not end"),
         ("world", f"{run.world_digest[:16]}… → {run.final_world_digest[:16] or '?'}…"),
-        ("versions", ", ".join(f"{name} {version}" for name, version in run.versions.items())),
+        ("versions", ", ".join(f"{name} {version}" for name, version in run.versions.items() if " " not in name)),
     ]
+    if code := [f"{name}: {version}" for name, version in run.versions.items() if " " in name]:
+        facts.append(("code", "\n".join(code)))  # of agents and protocols that are not Mayavi's own
     if run.sweep_id:
         facts.insert(1, ("sweep", run.sweep_id))
     if run.action_count is not None:

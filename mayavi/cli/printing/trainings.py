@@ -10,6 +10,8 @@ from typing import Any
 
 from mayavi.cli.console.output import Column, print_facts, print_note, print_table
 from mayavi.cli.console.progress import duration
+from mayavi.rl.training.cost import describe_cost
+from mayavi.rl.training.hardware import describe_hardware
 from mayavi.rl.training_runs.catalogue import (
     Score,
     Training,
@@ -129,6 +131,7 @@ def training_document(training: Training, models: Path | None) -> dict[str, Any]
         "mean_reward": record.get("mean_reward"),
         "episodes": record.get("episodes"),
         "device": record.get("device"),
+        **{name: record.get(name) for name in ("hardware", "steps_per_second", "cost", "sessions")},
         "error": record.get("error"),
         "settings": config | {f"env.{name}": value for name, value in env_config.items()},
         "versions": record.get("versions", {}),
@@ -183,6 +186,12 @@ def _facts(training: Training, document: Mapping[str, Any]) -> list[tuple[str, s
         ]
     if document["device"]:
         facts.append(("device", str(document["device"])))
+    if document["hardware"]:
+        facts.append(("hardware", describe_hardware(document["hardware"])))
+    if document["steps_per_second"]:
+        facts.append(("pace", f"{document['steps_per_second']:,.0f} steps a second"))
+    if cost := describe_cost(training.record):
+        facts.append(("cost", cost))
     if (score := training.score()) is not None:
         of = "the last training episodes" if score.of == "training" else f"the {score.of} split"
         facts.append(("mean reward", f"{_rewards(score)}, of {of}"))
@@ -291,8 +300,9 @@ def _number(value: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str):  # of a scenario, its first line
+        first, *rest = value.splitlines() or [""]
+        return f"{first} … ({len(rest) + 1} lines)" if rest else first
     if isinstance(value, float):
         return _number(value)
     text = "none" if value is None else json.dumps(value, ensure_ascii=False)

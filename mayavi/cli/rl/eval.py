@@ -11,10 +11,12 @@ import typer
 from mayavi.cli.console.output import print_json, print_note
 from mayavi.cli.console.progress import in_parts
 from mayavi.cli.rl.options import (
+    ActionNoiseOption,
     CheckpointsOption,
     EvaluatedModels,
     MinimumOption,
     ModelsOption,
+    ObservationNoiseOption,
     PlaySeedOption,
     PlaySourceOption,
     RivalsOption,
@@ -40,6 +42,8 @@ def evaluate(
     episodes: Annotated[int, typer.Option("--episodes", help="Number of episodes that every strategy plays.")] = 200,
     split: SplitOption = "test",
     stochastic: StochasticOption = False,
+    noise_actions: ActionNoiseOption = 0.0,
+    noise_observations: ObservationNoiseOption = 0.0,
     checkpoints: CheckpointsOption = None,
     overrides: SettingsOption = None,
     seed: PlaySeedOption = 0,
@@ -52,7 +56,7 @@ def evaluate(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="FILE", help="Write the result here too; that of one run is in its eval/ folder."
+            "--output", metavar="FILE", help="Write the result here too, beside the folder of the run or of the models."
         ),
     ] = None,
     threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
@@ -63,14 +67,21 @@ def evaluate(
     The verdict is `better`, `worse`, `indistinguishable`, or `saturated`: too few distinct trajectories for any claim.
     """
     from mayavi.rl.evaluation.evaluate import EvaluationSettings
+    from mayavi.rl.evaluation.noise import Noise
     from mayavi.rl.search.optimum import SearchSettings
     from mayavi.statistics.bootstrap import Bootstrap
 
     settings = EvaluationSettings(
-        episodes, not stochastic, seed, Bootstrap(seed), minimum, SearchSettings(search, width, points)
+        episodes,
+        not stochastic,
+        seed,
+        Bootstrap(seed),
+        minimum,
+        SearchSettings(search, width, points),
+        Noise(noise_actions, noise_observations),
     )
     config = played_settings(overrides or [], split)
-    names = None if against is None else [each.strip() for each in against.split(",") if each.strip()]
+    names = _names(against)
     if output is not None and not output.absolute().parent.is_dir():
         raise UsageError(f"there is no folder '{output.absolute().parent}'", "create it, or name another place")
     with in_parts() as say:
@@ -103,6 +114,14 @@ def evaluate(
         print_note(f"written to {' and '.join(map(str, places))}")
 
 
+def _names(against: str | None) -> list[str] | None:
+    """Names in `--against`; None if it is not given."""
+    names = None if against is None else [each.strip() for each in against.split(",") if each.strip()]
+    if names == []:
+        raise UsageError(f"--against '{against}' names nothing", "name baselines or runs, or leave the option out")
+    return names
+
+
 def _baselines(env: str | None, checkpoints: str | None, asked: dict[str, Any]) -> dict[str, Any]:
     from mayavi.rl.evaluation.models import evaluate_baselines
 
@@ -116,10 +135,11 @@ def _baselines(env: str | None, checkpoints: str | None, asked: dict[str, Any]) 
 def _models(
     named: list[str], models: Path | None, env: str | None, checkpoints: str | None, asked: dict[str, Any]
 ) -> tuple[dict[str, Any], Path | None]:
-    """Evaluate the named runs. Returns the document and its path, which is None if it is about several runs."""
+    """Evaluate the named runs. Returns the document and its path: in the folder of the run, or that of the models."""
     from mayavi.rl.evaluation.document import eval_name
     from mayavi.rl.evaluation.models import chosen_checkpoints, evaluate_models
     from mayavi.rl.evaluation.rivals import find_sides
+    from mayavi.rl.training_runs.folder import EVALUATIONS, models_path
 
     if BASELINES in named:
         raise UsageError("- means baselines only and cannot be combined with runs", "name runs, or - by itself")
@@ -133,7 +153,8 @@ def _models(
     asked["against"] = sides.baselines
     document = evaluate_models(found, checkpoints=steps, rivals=sides.rivals, scripts=sides.scripts, **asked)
     alone = len(found) == 1 and not sides.rivals
-    return document, found[0].folder.eval_path / eval_name(document) if alone else None
+    folder = found[0].folder.eval_path if alone else models_path(models) / EVALUATIONS
+    return document, folder / eval_name(document)
 
 
 def _check_env(model: Model, env: str) -> None:

@@ -41,6 +41,18 @@ SearchOption = Annotated[
     str,
     typer.Option("--search", metavar="auto|exhaustive|beam", help="Search method of the baseline `optimum`."),
 ]
+ActionNoiseOption = Annotated[
+    float,
+    typer.Option("--noise-actions", metavar="P", help="Replace each action by a random one with this probability."),
+]
+ObservationNoiseOption = Annotated[
+    float,
+    typer.Option(
+        "--noise-observations",
+        metavar="S",
+        help="Add normal noise of this standard deviation to what policies observe.",
+    ),
+]
 PlaySourceOption = Annotated[
     str | None,
     typer.Option("--source", metavar="replica|snapshot:PATH|rpc", help="World to play on; by default that of the run."),

@@ -12,24 +12,30 @@ import typer
 from mayavi.cli.console.exit_codes import INTERRUPTED
 from mayavi.cli.console.interruption import stopping
 from mayavi.cli.console.output import print_json, print_note
-from mayavi.cli.console.progress import activity, counted, duration
+from mayavi.cli.console.progress import activity, counted, in_parts
 from mayavi.cli.rl.options import ModelsOption
 from mayavi.cli.rl.train_options import (
     AlgorithmOption,
     ConfigOption,
     EnvOption,
+    EvalOption,
     FrameworkOption,
+    GridOption,
+    JobsOption,
     OverridesOption,
     RayOption,
     RecurrentOption,
     RemoteOption,
     ResumedRun,
     ResumeOption,
+    RolloutsOption,
     SeedOption,
+    SeedsOption,
     SourceOption,
     TimestepsOption,
 )
-from mayavi.errors import UsageError
+from mayavi.cli.rl.train_output import document, heading, summary
+from mayavi.errors import MayaviError, UsageError
 
 if TYPE_CHECKING:
     from mayavi.rl.config import TrainConfig
@@ -49,16 +55,22 @@ def train(
     overrides: OverridesOption = None,
     config: ConfigOption = None,
     source: SourceOption = None,
+    rollouts: RolloutsOption = None,
     remote: RemoteOption = None,
     resume: ResumeOption = False,
+    evaluate: EvalOption = True,
+    grid: GridOption = None,
+    seeds: SeedsOption = None,
+    jobs: JobsOption = None,
     ray: RayOption = None,
     models: ModelsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Train a policy with RLlib or Stable-Baselines3.
 
-    Configuration, checkpoints and curves go to data/models/RUN_ID. `mayavi eval RUN_ID` evaluates the policy, and
-    `mayavi train --resume` continues an interrupted training.
+    Configuration, checkpoints and curves go to data/models/RUN_ID. At the end the policy is evaluated on the test
+    split. `mayavi train --resume` continues an interrupted training. With --grid or --seeds several trainings are made,
+    and the best settings are chosen on the validation split; the same command continues an interrupted grid.
     """
     from mayavi.rl.training.backend import MODAL, chosen_backend
     from mayavi.rl.training_runs.folder import models_path
@@ -77,28 +89,70 @@ def train(
         "seed": seed,
         "recurrent": recurrent or None,
         "source": source,
+        "rollouts": None if rollouts is None else str(rollouts),
     }
     out = sys.stderr if as_json else sys.stdout
 
     def say(line: str) -> None:
         print(line, file=out, flush=True)
 
+    options = {key: value for key, value in given.items() if value is not None}
+    if grid or seeds is not None:
+        from mayavi.cli.rl.train_grid import GridCommand, train_grid_command
+
+        _refuse_beside_grid(resume=resume, seed=seed, seeds=seeds)
+        layers = _layers(None, config, options, overrides or [])
+        command = GridCommand(layers, grid or [], seeds, jobs, ray, backend, place, evaluate, as_json)
+        train_grid_command(command, say, _prepare)
+        return
+    if jobs is not None:
+        raise UsageError("--jobs needs several trainings", "give --grid or --seeds, or leave --jobs out")
     if resume and run is not None and backend == MODAL:
         _fetch(run, place, say)
     folder = _unfinished(run, place) if resume else None
-    options = {key: value for key, value in given.items() if value is not None}
     asked = _build_config(folder, config, options, overrides or [])
     if ray is not None and asked.framework != "rllib":
         raise UsageError("--ray needs RLlib; Stable-Baselines3 trains in this process", "leave --ray out")
     there = "" if models is None else f" --models {models}"
     resumed = None if folder is None else run if run and "/" in run else folder.run_id
     done = _train(backend, asked, place, resumed, ray=ray, say=say, there=there)
+    _conclude(done, there, evaluate=evaluate and asked.test_episodes > 0, as_json=as_json)
+
+
+def _conclude(done: TrainedModel, there: str, *, evaluate: bool, as_json: bool) -> None:
+    """Print the summary of a training, evaluate it, and print the evaluation."""
+    if not as_json:
+        for line in summary(done):
+            print(f"  {line}")
+    evaluated = _evaluate(done, there) if evaluate else None
     if as_json:
-        print_json(document(done))
+        print_json(document(done, evaluated))
         return
-    for line in summary(done):
-        print(f"  {line}")
-    print_note(f"{done.run_id} · `mayavi eval {done.run_id}{there}` evaluates it")
+    if evaluated is None:
+        print_note(f"{done.run_id} · `mayavi eval {done.run_id}{there}` evaluates it")
+        return
+    from mayavi.cli.printing.evaluation import print_evaluation
+
+    print_evaluation(evaluated[0])
+    print_note(f"written to {evaluated[1]}")
+    run = f"{done.run_id}{there}"
+    print_note(f"{done.run_id} · `mayavi artifact {run}` bundles it, `mayavi report {run}` shows it")
+
+
+def _evaluate(done: TrainedModel, there: str) -> tuple[dict[str, Any], Path]:
+    """Evaluate the finished training. If that fails or is interrupted, say that the training is kept."""
+    from mayavi.rl.evaluation.after_training import evaluate_training
+    from mayavi.rl.models import open_model
+
+    try:
+        with in_parts() as say:
+            return evaluate_training(open_model(done.path), say=say)
+    except (MayaviError, KeyboardInterrupt) as error:
+        print(f"the training is finished and kept in {done.path}, without an evaluation", file=sys.stderr)
+        print(f"  `mayavi eval {done.run_id}{there}` evaluates it", file=sys.stderr)
+        if isinstance(error, KeyboardInterrupt):
+            raise typer.Exit(INTERRUPTED) from None
+        raise
 
 
 def _train(
@@ -148,15 +202,31 @@ def _print_interrupted(folder: RunFolder, timesteps: int, there: str) -> None:
     print(f"  `mayavi train --resume {folder.run_id}{there}` continues it", file=sys.stderr)
 
 
+def _refuse_beside_grid(*, resume: bool, seed: int | None, seeds: str | None) -> None:
+    if resume:
+        raise UsageError("a grid takes no --resume", "the same command continues an interrupted grid")
+    if seed is not None and seeds is not None:
+        raise UsageError("--seed and --seeds are both given", "give all of them with --seeds")
+
+
 def _build_config(folder: Any, file: Path | None, given: dict[str, Any], overrides: list[str]) -> TrainConfig:
     """Training configuration: the file, overridden by named options, overridden by each --set."""
-    from mayavi.rl.config import TrainConfig, check_choices, parse_settings, read_config
+    from mayavi.rl.config import TrainConfig
+
+    return TrainConfig.of(*_layers(folder, file, given, overrides))
+
+
+def _layers(folder: Any, file: Path | None, given: dict[str, Any], overrides: list[str]) -> list[dict[str, Any]]:
+    """Layers of a training configuration: the resumed run, the file, named options, each --set."""
+    from mayavi.rl.config import check_choices, parse_settings, read_config
     from mayavi.rl.environments import env_settings
 
     layers: list[dict[str, Any]] = [folder.config().to_json()] if folder else []
-    if file is not None:
-        layers.append(read_config(file))
+    read = read_config(file) if file is not None else {}
+    layers += [read] if file is not None else []
     layers.append(given)
+    if folder is None and (recorded := _recorded_layer({**read, **given})):
+        layers.insert(0, recorded)
     merged: dict[str, Any] = {}
     for layer in layers:
         merged |= layer
@@ -165,22 +235,36 @@ def _build_config(folder: Any, file: Path | None, given: dict[str, Any], overrid
         raise UsageError("no environment given", "`mayavi train --env aave`; also aave-shock, compound, vesting …")
     name = str(merged["env"])
     settings = parse_settings(overrides, env_settings(name))
-    return TrainConfig.of(*layers, settings)
+    return [*layers, settings]
+
+
+def _recorded_layer(given: dict[str, Any]) -> dict[str, Any]:
+    """Environment of recorded rollouts, unless another one is asked for, which is refused later."""
+    if not given.get("rollouts"):
+        return {}
+    from mayavi.rl.rollouts.fitting import rollouts_layer
+
+    found = rollouts_layer(Path(given["rollouts"]))
+    return found if given.get("env") in (None, found["env"]) else {}
 
 
 def _unfinished(named: str | None, place: Path) -> Any:
-    """Run to resume: the named one, or the last unfinished one."""
-    from mayavi.rl.training_runs.folder import FINISHED, find_run, list_runs
+    """Run to resume: the named one, or the last unfinished one. A failed run must be named: it may fail again."""
+    from mayavi.rl.training_runs.folder import FAILED, FINISHED, find_run, list_runs
 
     if named is not None:
         return find_run(named, place)
+    failed = ""
     for each in reversed(list_runs(place)):
-        if each.read()["status"] != FINISHED and not each.is_held():
+        status = each.read()["status"]
+        if status == FAILED:
+            failed = failed or each.run_id
+        elif status != FINISHED and not each.is_held():
             return each
-    raise UsageError(
-        f"no unfinished training in '{place}'",
-        "`mayavi train --resume RUN --timesteps N` trains a finished one further",
-    )
+    hint = "`mayavi train --resume RUN --timesteps N` trains a finished one further"
+    if failed:
+        hint = f"the newest failed one goes on with `mayavi train --resume {failed}`; {hint}"
+    raise UsageError(f"no interrupted training in '{place}'", hint)
 
 
 def _fetch(run: str, place: Path, say: Callable[[str], None]) -> None:
@@ -206,43 +290,3 @@ def _prepare(asked: TrainConfig) -> None:
     world = world_of(asked)
     if world.kind == "replica":
         open_with_progress(world.on(chain))
-
-
-def heading(config: TrainConfig, run_id: str) -> str:
-    """One line that describes the training."""
-    memory = " with memory" if config.recurrent else ""
-    how = f"{config.framework} {config.algorithm}{memory}"
-    return f"run {run_id} · {config.env} · {how} · seed {config.seed} · {config.timesteps:,} steps"
-
-
-def summary(done: TrainedModel) -> list[str]:
-    """Lines that summarise a finished training."""
-    pace = f"{done.steps / done.seconds:,.0f} steps a second" if done.seconds else ""
-    lines = [f"{done.steps:,} steps, {done.episodes:,} episodes in {duration(done.seconds)} on {done.device}, {pace}"]
-    if done.resumed_from is not None:
-        exact = "with the same result as without the interruption" if done.exact else f"not exactly: {done.reason}"
-        lines.append(f"resumed at step {done.resumed_from:,}, {exact}")
-    if done.mean_reward is not None:
-        lines.append(f"mean reward of the last episodes {done.mean_reward:.6g}")
-    if done.best is not None:
-        best, steps = done.best["mean_reward"], done.best["steps"]
-        lines.append(f"best on the validation split {best:.6g}, after {steps:,} steps: {done.run_id}:best")
-    lines.append(f"kept in {done.path}; `tensorboard --logdir {done.path / 'logs'}` shows the curves")
-    return lines
-
-
-def document(done: TrainedModel) -> dict[str, object]:
-    """The JSON object of a training."""
-    return {
-        "run_id": done.run_id,
-        "path": str(done.path),
-        "config": done.config.to_json(),
-        "steps": done.steps,
-        "episodes": done.episodes,
-        "mean_reward": done.mean_reward,
-        "seconds": done.seconds,
-        "device": done.device,
-        "resumed_from": done.resumed_from,
-        "exact": done.exact,
-        "best": done.best,
-    }

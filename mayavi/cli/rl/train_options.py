@@ -12,7 +12,8 @@ ResumedRun = Annotated[
     typer.Argument(metavar="[RUN]", help="With --resume: the run to continue; by default the last unfinished one."),
 ]
 EnvOption = Annotated[
-    str | None, typer.Option("--env", help="aave, aave-shock, compound, vesting, liquidator, rwa or market.")
+    str | None,
+    typer.Option("--env", help="aave, aave-shock, compound, vesting, liquidator, rwa, market or scenario:FILE."),
 ]
 FrameworkOption = Annotated[
     str | None, typer.Option("--framework", metavar="rllib|sb3", help="Training framework; by default rllib.")
@@ -21,8 +22,8 @@ AlgorithmOption = Annotated[
     str | None,
     typer.Option(
         "--algorithm",
-        metavar="ppo|sac|dqn",
-        help="By default ppo. sac needs continuous actions, dqn discrete ones.",
+        metavar="ppo|sac|dqn|cql",
+        help="By default ppo. sac and cql need continuous actions, dqn discrete ones.",
     ),
 ]
 TimestepsOption = Annotated[
@@ -48,7 +49,31 @@ RemoteOption = Annotated[
     str | None, typer.Option("--remote", metavar="modal", help="Train on Modal; overrides MAYAVI_RL_BACKEND.")
 ]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue a run from its last checkpoint.")]
+RolloutsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--rollouts", metavar="FILE", help="With cql: recorded rollouts; environment and its settings are theirs."
+    ),
+]
+EvalOption = Annotated[
+    bool,
+    typer.Option("--eval/--no-eval", help="Evaluate the policy on the test split at the end, or not."),
+]
 RayOption = Annotated[
     str | None,
-    typer.Option("--ray", metavar="ADDRESS", help="With rllib: collect rollouts on this Ray cluster: auto, host:6379."),
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help="With rllib: collect rollouts on this Ray cluster: auto, host:6379. With --grid or --seeds: train on it.",
+    ),
+]
+GridOption = Annotated[
+    list[str] | None,
+    typer.Option("--grid", metavar="KEY=A,B,…", help="Train several values of a setting; repeated, all combinations."),
+]
+SeedsOption = Annotated[
+    str | None, typer.Option("--seeds", metavar="0:5", help="Train with each of these seeds: 0:5, 1,2,5 or both.")
+]
+JobsOption = Annotated[
+    int | None, typer.Option("--jobs", metavar="N", help="With --grid or --seeds: trainings at a time.")
 ]

@@ -163,15 +163,15 @@ def determinism(
     stored. Exit code 1 if a comparison fails.
     """
     from mayavi.scenarios.loading import load_scenario
+    from mayavi.scenarios.models.world import WorldOptions
     from mayavi.scenarios.run.determinism import check_determinism
     from mayavi.sim.world_state import checked_seed
-    from mayavi.worlds.source import WorldSource
 
-    chosen = load_scenario(scenario, chain=chain, steps=steps, overrides=overrides or ())
-    world = WorldSource.of(source, chain=chosen.config.chain, snapshot=snapshot, rpc_url=rpc_url, block=block_of(block))
+    options = WorldOptions(source, snapshot, rpc_url, block_of(block))
+    chosen = load_scenario(scenario, chain=chain, steps=steps, overrides=overrides or (), world=options)
     used_seed = checked_seed(chosen.config.seed if seed is None else seed)
     with counted(f"running {chosen.name}", "runs", eta=True) as advance:
-        report = check_determinism(chosen, world, used_seed, progress=advance)
+        report = check_determinism(chosen, chosen.world(rpc_url), used_seed, progress=advance)
     if as_json:
         print_json(report.to_json())
     else:

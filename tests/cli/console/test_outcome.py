@@ -14,6 +14,7 @@ import pytest
 
 from mayavi import __version__, errors
 from mayavi.cli.console.outcome import explain
+from tests.interruption import heed_interruptions
 
 
 def test_version_is_one_line(run_mayavi) -> None:
@@ -150,11 +151,6 @@ def test_a_reader_that_leaves_is_no_error(cases: Path) -> None:
     process.stdout.close()  # type: ignore[union-attr]
     _, complaint = process.communicate(timeout=120)
     assert complaint == b""
-
-
-def heed_interruptions() -> None:
-    """In a process started in the background the signal may be ignored from the start; a person's terminal sends it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_an_interruption_ends_with_130_and_no_traceback(tmp_path: Path) -> None:

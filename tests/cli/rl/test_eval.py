@@ -130,7 +130,8 @@ def test_two_policies_are_compared_on_the_same_episodes(run_mayavi, training: tu
     assert to_rival["losses"] == sum(each < 0 for each in gains)
     assert to_rival["wins"] + to_rival["losses"] + to_rival["equal_episodes"] == 24
     assert to_rival["verdict"] in {"better", "worse", "indistinguishable", "saturated"}
-    assert evaluations(place, run_id) == before  # it is about two policies: written only where --output says
+    assert evaluations(place, run_id) == before  # it is about two policies: written beside the runs
+    assert document in [json.loads(each.read_bytes()) for each in (place / "data/models/evaluations").glob("*.json")]
 
     back = evaluated(run_mayavi, f"{run_id}:{first}", *FEW, "--against", run_id, cwd=place)
     assert back["rival"]["rewards"] == document["ppo"]["rewards"]
@@ -148,6 +149,7 @@ def test_a_comparison_that_makes_no_sense_is_refused(run_mayavi, training: tuple
     place, run_id = training
     for arguments, message, hint in (
         ((run_id, "--against", "latest"), "is named twice", "name each run once"),
+        ((run_id, "--against", ""), "--against '' names nothing", "leave the option out"),
         ((run_id, "--against", "folow_spread"), "unknown strategy 'folow_spread', and no training", "'follow_spread'?"),
         ((run_id, "--against", "data/models/none"), "there is no training run at 'data/models/none'", "run.json"),
         ((run_id, "--against", f"{run_id}:7"), "has no checkpoint '7'", "it has"),

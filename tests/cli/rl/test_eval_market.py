@@ -22,7 +22,7 @@ def training(run_mayavi, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
              "checkpoint_every_steps=64", "horizon=8", "borrowers=2", "health_factor=[1.04,1.2]")  # fmt: skip
     with only_ray():
         done = run_mayavi(
-            "train", "--env", "market", "--timesteps", "128", "--seed", "1",
+            "train", "--env", "market", "--timesteps", "128", "--seed", "1", "--no-eval",
             *(word for each in sizes for word in ("--set", each)), "--json", cwd=place,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ pytest.importorskip("stable_baselines3", reason="`pip install 'mayavi-sim[rl]'` 
 
 SMALL = (
     "--framework", "sb3", "--set", "num_envs=8", "--set", "rollout_steps=16", "--set", "minibatch_size=64",
-    "--set", "network=[16, 16]", "--set", "horizon=6",
+    "--set", "network=[16, 16]", "--set", "horizon=6", "--set", "test_episodes=24",
 )  # fmt: skip
 
 
@@ -28,14 +28,18 @@ def test_a_policy_is_trained_and_kept_under_the_id_that_stands_first_and_last(ru
     lines = finished.stdout.splitlines()
     (folder,) = tmp_path.iterdir()
     assert lines[0] == f"run {folder.name} · aave · sb3 ppo · seed 5 · 256 steps"
-    assert lines[-1].startswith(f"{folder.name} · `mayavi eval {folder.name} --models {tmp_path}`")
+    assert lines[-1].startswith(f"{folder.name} · `mayavi artifact {folder.name} --models {tmp_path}`")
     assert "256 steps, " in lines[1]
+    assert "aave · test split · drawn start · reward net_wealth · 24 episodes" in finished.stdout
+    assert "ppo against repay_all: " in finished.stdout
     assert (folder / "final" / "checkpoint.json").is_file()
 
-    again = run_mayavi(*options, "--json")
+    again = run_mayavi(*options, "--no-eval", "--json")
     told = json.loads(again.stdout.splitlines()[-1])
     assert len(again.stdout.splitlines()) == 1  # the heading is not in the way of a program
     assert told["run_id"] in again.stderr
+    assert told["evaluation"] is None
+    assert not (tmp_path / told["run_id"] / "eval").exists()
     assert (told["steps"], told["config"]["seed"], told["config"]["env_config"]) == (256, 5, {"horizon": 6})
     from tests.rl.training.train_process import weights_digest
 
@@ -58,8 +62,33 @@ def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Pat
     file = tmp_path / "training.yaml"
     file.write_text("env: aave\nframework: sb3\nseed: 9\ngamma: 0.9\nenv_config:\n  start: fixed\n")
     options = ("train", "--config", str(file), *SMALL, "--timesteps", "128", "--set", "gamma=0.8", "--json")
-    told = json.loads(run_mayavi(*options, "--models", str(tmp_path / "m")).stdout)
+    priced = {"MAYAVI_LOCAL_USD_PER_HOUR": "3.6"}
+    told = json.loads(run_mayavi(*options, "--models", str(tmp_path / "m"), env=priced).stdout)
     assert told["steps"] == 128
+    record = json.loads((tmp_path / "m" / told["run_id"] / "run.json").read_text())
+    (session,) = record["sessions"]
+    assert (session["where"], session["steps"], session["usd_per_hour"]) == ("local", 128, 3.6)
+    assert told["cost"]["usd"] == session["cost_usd"] == pytest.approx(session["seconds"] / 1000, abs=1e-5)
+    assert told["hardware"] == record["hardware"] == session["hardware"]
+    assert told["steps_per_second"] == pytest.approx(128 / told["seconds"], rel=0.01)
+    # It ends with an evaluation, so that it can be bundled and reported at once.
+    evaluated = told["evaluation"]
+    assert (evaluated["split"], evaluated["episodes"]) == ("test", 24)
+    assert set(evaluated["verdicts"]) < set(evaluated["mean_rewards"])
+    bundle = tmp_path / "bundle.zip"
+    there = (told["run_id"], "--models", str(tmp_path / "m"))
+    written = run_mayavi("artifact", *there, "--output", str(bundle), "--no-report", "--json")
+    assert written.returncode == 0, written.stderr
+    from mayavi.runs.bundle import read_bundle
+
+    facts = read_bundle(bundle).facts["training"]
+    assert (facts["hardware"], facts["cost"]) == (record["hardware"], record["cost"])
+    assert facts["evaluations"] == [f"eval/{Path(evaluated['file']).name}"]
+    report = run_mayavi("report", *there, "--out", str(tmp_path / "page.html"))
+    assert report.returncode == 0, report.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert record["hardware"]["cpu"] in page
+    assert "steps a second" in page
     assert (tmp_path / "m" / told["run_id"] / "final" / "checkpoint.json").is_file()
     assert (told["config"]["seed"], told["config"]["gamma"]) == (9, 0.8)
     assert told["config"]["env_config"] == {"start": "fixed", "horizon": 6}
@@ -85,7 +114,7 @@ def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Pat
         (("--env", "aave", "--source", "snapshot:none.bin"), "there is no snapshot at 'none.bin'", ""),
         (("--env", "aave", "--framework", "sb3", "--ray", "auto"), "--ray needs RLlib", "leave --ray out"),
         (("--env", "aave", "--config", "none.yaml"), "there is no configuration at 'none.yaml'", "--config FILE"),
-        (("--resume",), "no unfinished training in", "--timesteps N"),
+        (("--resume",), "no interrupted training in", "--timesteps N"),
         (("--resume", "abc"), "unknown training run 'abc'", "`mayavi train` makes one"),
         (("abc",), "a new training takes no run, but 'abc' was given", "mayavi train --resume abc"),
     ],
@@ -176,6 +205,13 @@ def test_an_interruption_keeps_the_rollout_under_way_and_resume_goes_on(run_maya
     assert record["status"] == "interrupted"
     kept = record["steps"]
     more = str(kept + 128)
+
+    (tmp_path / run_id / "run.json").write_text(json.dumps(record | {"status": "failed"}))
+    refused = run_mayavi("train", "--resume", "--timesteps", more, "--models", str(tmp_path))
+    assert refused.returncode == 2
+    assert "no interrupted training in" in refused.stderr
+    assert f"the newest failed one goes on with `mayavi train --resume {run_id}`" in refused.stderr
+    (tmp_path / run_id / "run.json").write_text(json.dumps(record))
 
     resumed = run_mayavi("train", "--resume", "--timesteps", more, "--models", str(tmp_path), "--json")
     told = json.loads(resumed.stdout.splitlines()[-1])
