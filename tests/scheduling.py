@@ -13,6 +13,8 @@ USUAL_SECONDS = 4
 RAY_FILES = frozenset(
     {
         "tests/cli/rl/test_eval_market.py",
+        "tests/cli/rl/test_rollouts.py",
+        "tests/cli/rl/test_train_grid.py",
         "tests/cli/test_on_ray.py",
         "tests/parallel/test_ray_tasks.py",
         "tests/portfolio/test_training.py",

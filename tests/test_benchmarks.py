@@ -117,7 +117,7 @@ class TestCommand:
     def test_an_unknown_benchmark_is_refused_with_the_known_ones(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "calls,tulips")
         assert finished.returncode == 2
-        known = "startup, calls, batch, peers, codec, fleet, sim, rl, rwa, blocks, witness, scanner"
+        known = "startup, calls, batch, peers, codec, fleet, sim, rl, scenario_env, rwa, blocks, witness, scanner"
         assert f"unknown benchmark 'tulips'; there are: {known}" in finished.stderr
 
     @pytest.mark.parametrize("name", ["blocks", "witness"])
@@ -183,6 +183,19 @@ class TestCommand:
         ):
             assert part in told
         assert [each["wanted"] for each in section["targets"]] == ["≥ 500,000 /s", "≤ 60.00 s", "≥ 1.000×"]
+
+    @pytest.mark.slow(15)
+    def test_a_quick_run_of_the_service_compares_reads_with_a_bare_route(self, repository: Path) -> None:
+        finished = run_benchmarks(repository, "--only", "api", "--quick", "--json")
+        assert finished.returncode == 0, finished.stderr
+        section = json.loads(finished.stdout.splitlines()[-1])["sections"]["api"]
+        assert [row["what"].partition(",")[0] for row in section["rows"]] == [
+            "GET /runs/{id}",
+            "bare FastAPI route",
+            "GET /runs?limit=50",
+            "bare FastAPI route",
+        ]
+        assert [each["wanted"] for each in section["targets"]] == ["≥ 60.0 %", "≥ 60.0 %"]
 
     @pytest.mark.slow
     def test_people_get_tables_and_the_verdict_on_every_target(self, repository: Path) -> None:

@@ -32,13 +32,23 @@ case "$*" in
 *pip*rl-requirements.txt) echo >.venv/bin/tensorboard;; esac
 """,
     "maturin": "echo kernel >mayavi/_kernel.abi3.so; echo >.venv/bin/mayavi; chmod +x .venv/bin/mayavi",
-    **dict.fromkeys(["cargo", "ruff", "mypy", "lint-imports", "stubtest", "node", "actionlint"], "echo 'cargo 1.99.0'"),
+    "node": "echo v22.12.0",
+    "npm": """
+case "$*" in
+ci*) mkdir -p node_modules/.bin; touch node_modules/.bin/vite node_modules/.bin/biome;;
+*build) mkdir -p ../mayavi/api/dashboard; echo >../mayavi/api/dashboard/index.html;; esac
+""",
+    **dict.fromkeys(["cargo", "ruff", "mypy", "lint-imports", "stubtest", "actionlint"], "echo 'cargo 1.99.0'"),
+    "chromium": "",
 }
 STEPS = {
     "pip install --quiet -c constraints.txt -r .venv/.stamps/rl-requirements.txt": "rl",
     "maturin": "kernel",
     "mayavi setup": "contracts",
+    "npm ci": "web packages",
+    "npm run --silent build": "dashboard",
 }
+WEB = ["web packages", "dashboard"]
 
 
 class Checkout:
@@ -46,13 +56,23 @@ class Checkout:
 
     def __init__(self, root: Path, original: Path) -> None:
         self.root = root
-        for name in ["Makefile", "pyproject.toml", "constraints.txt", "tools", CONTRACTS, REPORT, ".github"]:
+        for name in [
+            "Makefile",
+            "pyproject.toml",
+            "constraints.txt",
+            "tools",
+            CONTRACTS,
+            REPORT,
+            ".github",
+            "web/package.json",
+            "web/package-lock.json",
+        ]:
             source, target = original / name, root / name
             target.parent.mkdir(parents=True, exist_ok=True)
             (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
-        for folder in ["kernel/src", ".venv/.stamps"]:
+        for folder in ["kernel/src", "web/src", ".venv/.stamps"]:
             (root / folder).mkdir(parents=True)
-        for name in ["kernel/Cargo.toml", "kernel/Cargo.lock", "kernel/src/lib.rs"]:
+        for name in ["kernel/Cargo.toml", "kernel/Cargo.lock", "kernel/src/lib.rs", "web/src/main.tsx"]:
             (root / name).touch()
         self.bin = root / ".venv/bin"
         self.bin.mkdir()
@@ -84,7 +104,7 @@ def checkout(tmp_path: Path, repository: Path) -> Checkout:
 
 
 def test_the_set_up_does_every_step_once(checkout: Checkout) -> None:
-    assert checkout.make("setup") == ["kernel", "contracts"]
+    assert checkout.make("setup") == ["kernel", "contracts", *WEB]
     assert checkout.make("setup") == []
 
 
@@ -114,6 +134,8 @@ def test_all_tests_have_a_worker_more_than_cores_unless_told_otherwise(checkout:
         ("contracts/build", ["contracts"]),
         ("contracts/report", ["contracts"]),
         ("contracts/build/Token.0123.json", ["contracts"]),
+        ("web/node_modules", WEB),
+        ("mayavi/api/dashboard", ["dashboard"]),
     ],
 )
 def test_the_set_up_mends_what_was_removed_and_nothing_else(checkout: Checkout, gone: str, steps: list[str]) -> None:
@@ -161,10 +183,81 @@ def test_the_tests_bring_back_a_node_that_was_removed(checkout: Checkout, gone: 
     assert all(map(checkout.has, NODES))
 
 
+class TestChromium:
+    """`tools/chromium` on a machine with a few programs and, where a test says so, with apt."""
+
+    @pytest.fixture
+    def machine(self, tmp_path: Path) -> Path:
+        place = tmp_path / "bin"
+        place.mkdir()
+        for name in ("bash", "id", "env"):
+            program = shutil.which(name)
+            assert program is not None
+            (place / name).symlink_to(program)
+        return place
+
+    def add(self, machine: Path, name: str, body: str) -> None:
+        (machine / name).unlink(missing_ok=True)
+        (machine / name).write_text(f"#!/bin/sh\n{body}\n")
+        (machine / name).chmod(0o755)
+
+    def find(self, machine: Path, repository: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [repository / "tools/chromium"],
+            env={"PATH": str(machine), **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def test_one_that_is_there_is_named(self, machine: Path, repository: Path) -> None:
+        self.add(machine, "google-chrome", "")
+        found = self.find(machine, repository)
+        assert (found.returncode, found.stdout, found.stderr) == (0, f"{machine}/google-chrome\n", "")
+
+    def test_root_installs_it_by_apt(self, machine: Path, repository: Path) -> None:
+        self.add(machine, "id", "echo 0")
+        program = machine / "chromium"
+        install = f"echo '#!/bin/sh' >{program} && /bin/chmod 755 {program}"
+        self.add(machine, "apt-get", f'[ "$1" != install ] || {{ {install}; }}')
+        found = self.find(machine, repository)
+        assert (found.returncode, found.stdout) == (0, f"{machine}/chromium\n")
+        assert found.stderr == "installing Chromium by apt\n"
+
+    @pytest.mark.parametrize(
+        ("user", "apt", "why"),
+        [("0", None, "this machine has no apt"), ("1000", "exit 0", "only root may"), ("0", "exit 1", "cannot fetch")],
+    )
+    def test_where_it_cannot_be_installed_the_reason_is_said(
+        self, machine: Path, repository: Path, user: str, apt: str | None, why: str
+    ) -> None:
+        self.add(machine, "id", f"echo {user}")
+        if apt:
+            self.add(machine, "apt-get", apt)
+        found = self.find(machine, repository)
+        assert (found.returncode, found.stdout) == (0, "")
+        assert why in found.stderr
+        assert "tests in a browser are skipped" in found.stderr
+
+    def test_a_wrong_name_is_refused(self, machine: Path, repository: Path) -> None:
+        self.add(machine, "chromium", "")
+        found = self.find(machine, repository, MAYAVI_CHROMIUM="chronium")
+        assert (found.returncode, found.stdout) == (1, "")
+        assert "MAYAVI_CHROMIUM names 'chronium'" in found.stderr
+
+    def test_all_tests_look_for_it_and_the_fast_ones_do_not(self, checkout: Checkout) -> None:
+        look = checkout.root / "tools/chromium"
+        look.write_text(f'#!/bin/sh\necho chromium >>"{checkout.root}/ran"\n')
+        checkout.make("test")
+        assert "chromium\n" in (checkout.root / "ran").read_text()
+        checkout.make("test-fast")
+        assert "chromium\n" not in (checkout.root / "ran").read_text()
+
+
 def test_a_kernel_that_does_not_load_is_built_anew_after_a_clean(checkout: Checkout) -> None:
     checkout.make("setup")
     (checkout.root / "mayavi/_kernel.abi3.so").write_text("damaged")
-    assert checkout.make("clean", "setup") == ["kernel", "contracts"]
+    assert checkout.make("clean", "setup") == ["kernel", "contracts", "dashboard"]
     assert (checkout.root / "mayavi/_kernel.abi3.so").read_text() == "kernel\n"
 
 
@@ -172,6 +265,21 @@ def test_a_change_of_the_kernel_builds_it_again(checkout: Checkout) -> None:
     checkout.make("setup")
     (checkout.root / "kernel/src/lib.rs").touch()
     assert checkout.make("setup") == ["kernel"]
+
+
+@pytest.mark.parametrize(("changed", "steps"), [("web/src/main.tsx", ["dashboard"]), ("web/package-lock.json", WEB)])
+def test_a_change_of_the_dashboard_builds_it_again(checkout: Checkout, changed: str, steps: list[str]) -> None:
+    checkout.make("setup")
+    stamp, source = checkout.root / ".venv/.stamps/web", checkout.root / changed
+    while source.stat().st_mtime_ns <= stamp.stat().st_mtime_ns:  # the clock of files may be coarse
+        source.touch()
+    assert checkout.make("demo") == steps
+    assert checkout.make("setup") == []
+
+
+def test_a_check_of_the_dashboard_installs_its_packages_and_builds_nothing(checkout: Checkout) -> None:
+    assert checkout.make("check-web") == ["web packages"]
+    assert "npm run --silent check" in (checkout.root / "ran").read_text()
 
 
 def test_a_check_says_beforehand_that_the_first_one_takes_long(checkout: Checkout) -> None:

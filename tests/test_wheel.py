@@ -6,10 +6,12 @@ MAYAVI_WHEEL names a wheel to try instead of building one; MAYAVI_REQUIRE_WHEEL=
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 from typing import NoReturn
 
@@ -87,6 +89,13 @@ def installed(wheel: Path, repository: Path, tmp_path_factory: pytest.TempPathFa
         cannot("pip cannot reach a package index")
     assert finished.returncode == 0, finished.stderr
     return made
+
+
+def test_the_wheel_carries_the_dashboard(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "mayavi/api/dashboard/index.html" in names
+    assert [name for name in names if re.fullmatch(r"mayavi/api/dashboard/assets/index-.*\.js", name)]
+    assert not [name for name in names if "node_modules" in name or name.startswith("web/")]
 
 
 def test_the_wheel_sets_itself_up_and_works_offline_afterwards(installed: Installed) -> None:

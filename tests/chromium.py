@@ -1,0 +1,58 @@
+"""A headless Chromium for tests, and axe-core, which finds what keeps people from using a page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mayavi.report.output import find_chromium
+from mayavi.report.plotly import ensure_plotly, report_packages
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+SERIOUS = {"serious", "critical"}
+REQUIRED = "MAYAVI_REQUIRE_CHROMIUM"
+
+
+@contextmanager
+def launched_chromium() -> Iterator[Browser]:
+    """Yield a browser; skip the test without one, fail it where MAYAVI_REQUIRE_CHROMIUM=1."""
+    program = find_chromium()
+    if program is None:
+        skip_or_fail("no Chromium is installed: `apt install chromium`, or name one with MAYAVI_CHROMIUM")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield launched
+        launched.close()
+
+
+def skip_or_fail(why: str) -> None:
+    """Skip the test, or fail it where a browser is required."""
+    if os.environ.get(REQUIRED) == "1":
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+def axe(page: Page, *rules: str, exclude: str = ".plot > *") -> list[str]:
+    """Serious findings of axe-core: rule, element and what is wrong. The inside of a chart is an image to readers."""
+    options = {"resultTypes": ["violations"], "iframes": False} | ({"runOnly": list(rules)} if rules else {})
+    answer = page.evaluate("([exclude, options]) => axe.run({ exclude: [exclude] }, options)", [exclude, options])
+    return [
+        f"{each['id']}: {node['html'][:160]} {node['failureSummary']}"
+        for each in answer["violations"]
+        if each["impact"] in SERIOUS
+        for node in each["nodes"][:3]
+    ]
+
+
+def axe_source() -> str:
+    """The script of axe-core, installed from npm at first use."""
+    ensure_plotly(dev=True)
+    return (report_packages().packages / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
