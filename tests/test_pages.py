@@ -30,13 +30,19 @@ PRINTS = {
 }
 """Pages whose Python blocks build on each other and are followed by what they print."""
 
-SLOW = {"docs/reference/environments.md": True, "docs/how-to/allocate-a-portfolio.md": False}
+SLOW = {
+    "docs/how-to/learn-in-a-scenario.md": True,
+    "docs/reference/environments.md": True,
+    "docs/how-to/allocate-a-portfolio.md": False,
+}
 """The same, but slow. False: every block stands alone."""
 
 OF_THEIR_OWN = {
     "README.md": "tests/test_repository.py",
     "docs/tutorials/first-stress-test.md": "tests/test_tutorial.py",
     "docs/how-to/write-a-scenario.md": "tests/scenarios/test_pages.py",
+    "docs/how-to/use-the-service.md": "tests/client/test_page.py",
+    "docs/how-to/read-results-over-http.md": "tests/api/reading/test_page.py",
     "docs/how-to/evaluate.md": "tests/rl/evaluation/test_page.py",
     "docs/how-to/backtest.md": "tests/portfolio/backtest/test_docs.py",
     "docs/reference/database.md": "tests/sim/store/test_database_page.py",
