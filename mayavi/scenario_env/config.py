@@ -28,8 +28,8 @@ class ScenarioEnvConfig(EnvConfig):
     actions: Literal["discrete", "continuous"] | None = Field(  # type: ignore[assignment]  # None: the learner's
         None, description="kind of action space; none: the learner's `action_space`"
     )
-    folder: str = Field(
-        "", description="folder of the code that a YAML text names by import path; none: the current one"
+    folder: str | None = Field(
+        None, description="folder of the code that a YAML text names by import path; none: the current one"
     )
     horizon: int = Field(0, ge=0, le=10_000_000, description="steps of an episode; 0: those of the scenario")
 
@@ -43,4 +43,4 @@ class ScenarioEnvConfig(EnvConfig):
         seed = {"seed": scenario.config.seed} if scenario.config.seed else {}
         pinned: dict[str, object] = {"scenario": scenario.text, "chain": scenario.config.chain, "learner": {}}
         code = any(is_import_path(str(agent.kind)) for agent in scenario.config.agents.values())
-        return pinned | {"overrides": seed, "folder": str(Path(self.scenario).resolve().parent) if code else ""}
+        return pinned | {"overrides": seed, "folder": str(Path(self.scenario).resolve().parent) if code else None}

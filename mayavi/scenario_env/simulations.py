@@ -164,8 +164,8 @@ def load(config: ScenarioEnvConfig) -> Scenario:
     texts += [f"learner.{key}={override_value(_quoted(value))}" for key, value in config.learner.items()]
     options: dict[str, Any] = {"chain": config.chain, "steps": config.horizon or None, "overrides": texts}
     if "\n" in config.scenario:
-        folder = Path(config.folder)
-        return load_text(config.scenario, folder=folder if config.folder and folder.is_dir() else None, **options)
+        folder = Path(config.folder) if config.folder else None
+        return load_text(config.scenario, folder=folder if folder and folder.is_dir() else None, **options)
     return load_scenario(config.scenario, **options)
 
 
