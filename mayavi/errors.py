@@ -97,6 +97,10 @@ class BadAbi(UsageError):
     """Malformed ABI, signature or type."""
 
 
+class CompileError(UsageError):
+    """Source that the compiler refuses: the file, the line and the compiler's message."""
+
+
 class BadScenario(UsageError):
     """Invalid scenario. The message names file, line, column and key."""
 

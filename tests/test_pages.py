@@ -41,6 +41,7 @@ OF_THEIR_OWN = {
     "README.md": "tests/test_repository.py",
     "docs/tutorials/first-stress-test.md": "tests/test_tutorial.py",
     "docs/how-to/write-a-scenario.md": "tests/scenarios/test_pages.py",
+    "docs/how-to/use-your-own-contracts.md": "tests/scenarios/test_own_contracts_page.py",
     "docs/how-to/use-the-service.md": "tests/client/test_page.py",
     "docs/how-to/read-results-over-http.md": "tests/api/reading/test_page.py",
     "docs/how-to/evaluate.md": "tests/rl/evaluation/test_page.py",

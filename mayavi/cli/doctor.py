@@ -105,6 +105,17 @@ def check_contracts() -> Iterator[Finding]:
     else:
         count = len(vyper_contracts(folder.sources))
         yield Finding("Vyper contracts", "ok", f"{count} compiled from the current sources")
+    yield solidity_compiler()
+
+
+def solidity_compiler() -> Finding:
+    """The compiler for Solidity files of one's own."""
+    from mayavi.compilers.solc_install import PINNED, solc_folder
+
+    folder = solc_folder()
+    if folder.missing_packages():
+        return Finding("Solidity compiler", "absent", f"solc {PINNED} is installed when a Solidity file is compiled")
+    return Finding("Solidity compiler", "ok", f"solc {PINNED} in {folder.packages}")
 
 
 def check_reports() -> Iterator[Finding]:
@@ -197,7 +208,7 @@ def version_of(tool: str) -> str | None:
 def bundled_npm() -> str | None:
     """Version of the npm that a Python package brings, or None."""
     try:
-        from mayavi.worlds.npm import find_npm
+        from mayavi.compilers.npm import find_npm
     except ImportError:
         return None
     found = find_npm()

@@ -5,20 +5,21 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from mayavi.compilers.package_folder import PackageFolder, Say, announce
+from mayavi.compilers.packages import ensure_packages
 from mayavi.errors import SetupError
-from mayavi.worlds.contract_folder import ContractFolder, Say, announce, contracts_root
-from mayavi.worlds.packages import ensure_packages
+from mayavi.worlds.contract_folder import contracts_root
 
 PACKAGE = "plotly.js-cartesian-dist-min"
 SCRIPT = f"{PACKAGE}/plotly-cartesian.min.js"
 
 
-def report_packages() -> ContractFolder:
+def report_packages() -> PackageFolder:
     """The npm packages of reports: their lock file, and the folder they are installed in.
 
     They have a lock file of their own because the contracts' one is part of the key of every replica.
     """
-    return ContractFolder(
+    return PackageFolder(
         contracts_root() / "report",
         sources=Path(__file__).parent / "npm",
         what="report packages",

@@ -15,7 +15,7 @@ SCENARIO = DocumentKind(
     size_hint="prices belong in a CSV",
     place_hints={("agents",): "`mayavi scenarios new FILE` writes a scenario that has some"},
     override_example="agents.borrowers.count=50",
-    named_sections=("agents", "pools", "prices", "tokens", "aave_v2", "curve_pools", "protocols"),
+    named_sections=("agents", "pools", "prices", "tokens", "aave_v2", "curve_pools", "contracts", "protocols"),
     dotted_sections={"parameters": NAMES, "pool_depth": frozenset()},
     tag_keys=("kind", "process"),
 )

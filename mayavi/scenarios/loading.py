@@ -221,17 +221,22 @@ def _embed_files(document: Document) -> dict[Place, Series]:
         prices_of_file,
         written_out,
     )
+    from mayavi.scenarios.models.contracts import compiled_contract
 
     files: dict[Place, Series] = {}
 
     for place, mapping in _file_mappings(document.data, ()):
         name = mapping["file"]
         is_book = place == (POSITIONS,) or mapping.get("kind") == POSITIONS
-        if is_book and "data" in mapping and document.options((*place, "file")):
+        if (is_book or place[:1] == ("contracts",)) and "data" in mapping and document.options((*place, "file")):
             del mapping["data"]  # of the file before
         if not isinstance(name, str) or "data" in mapping:
             continue
         try:
+            if place[:1] == ("contracts",):
+                mapping["data"] = compiled_contract(name, document.folder, mapping.get("contract"))
+                mapping["file"] = Path(name).name
+                continue
             if is_book:  # keeps the file's name, which errors about the market's refusals mention
                 mapping["file"], mapping["data"] = Path(name).name, book_text(name, document.folder)
                 continue

@@ -10,6 +10,7 @@ from typing import Any
 from mayavi.scenarios.models import (
     agent_settings,
     config,
+    contracts,
     learner,
     new_markets,
     parameters,
@@ -25,7 +26,7 @@ from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
 
 _MODULES = (
     *(agent_settings, agent_models, config, distribution_models, price_models),
-    *(learner, new_markets, parameters, positions, protocols, recorded),
+    *(contracts, learner, new_markets, parameters, positions, protocols, recorded),
 )
 
 HINT = "# yaml-language-server: $schema=scenario.schema.json"

@@ -7,15 +7,14 @@ No third-party code is in the repository. `mayavi setup` installs the packages a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from mayavi.errors import BadArgument, SetupError, UnknownName
+from mayavi.compilers import artifact as compiled
+from mayavi.compilers.packages import ensure_packages, read_json
+from mayavi.errors import SetupError, UnknownName
 from mayavi.evm.abi.codec import Codec
 from mayavi.evm.abi.signature import signature_from_json
 from mayavi.worlds.contract_folder import ContractFolder
-from mayavi.worlds.packages import ensure_packages, read_json
 from mayavi.worlds.vyper import built_contract, vyper_contracts
 
 _AAVE = "@aave/core-v3/artifacts/contracts"
@@ -77,18 +76,12 @@ _TRUFFLE = {
 }
 
 
-@dataclass(frozen=True)
-class Artifact:
-    """One compiled contract. `links` maps each library to the byte offsets of its address in the code."""
-
-    name: str
-    abi: Sequence[Mapping[str, Any]]
-    bytecode_hex: str
-    links: Mapping[str, Sequence[int]]
+class Artifact(compiled.Artifact):
+    """One compiled contract of a replica."""
 
     def initcode(self, arguments: Sequence[object] = (), libraries: Mapping[str, bytes] | None = None) -> bytes:
         """Creation code linked against `libraries`, followed by the encoded constructor `arguments`."""
-        return self._linked(libraries or {}) + self._constructor.encode(arguments)
+        return self.linked(libraries or {}) + self._constructor.encode(arguments)
 
     @cached_property
     def _constructor(self) -> Codec:
@@ -96,19 +89,6 @@ class Artifact:
             if entry["type"] == "constructor" and (signature := signature_from_json(entry)):
                 return Codec(signature.input_tuple)
         return Codec.of("")
-
-    def _linked(self, libraries: Mapping[str, bytes]) -> bytes:
-        if missing := sorted(set(self.links) - set(libraries)):
-            raise BadArgument(f"{self.name} needs the libraries {', '.join(missing)}, which were not given")
-        text = self.bytecode_hex
-        if not self.links:
-            return bytes.fromhex(text)
-        # Placeholders of unlinked libraries are not hex, so they are replaced before the text is parsed.
-        digits = list(text)
-        for library, offsets in self.links.items():
-            for offset in offsets:
-                digits[2 * offset : 2 * offset + 40] = libraries[library].hex()
-        return bytes.fromhex("".join(digits))
 
 
 class ArtifactStore:
@@ -151,9 +131,4 @@ class ArtifactStore:
                 f"the npm package '{package}' holds no compiled contract '{name}' at '{path}'",
                 f"remove '{self.folder.packages}' and run `mayavi setup`",
             )
-        links = {
-            library: [place["start"] for place in places]
-            for libraries in (data.get("linkReferences") or {}).values()
-            for library, places in libraries.items()
-        }
-        return Artifact(name, data["abi"], data["bytecode"].removeprefix("0x"), links)
+        return Artifact.from_json({**data, "contractName": name})

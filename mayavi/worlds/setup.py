@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from mayavi.compilers.package_folder import Say, announce
+from mayavi.compilers.packages import ensure_packages
 from mayavi.worlds.cache import cached_replica, open_replica
-from mayavi.worlds.contract_folder import ContractFolder, Say, announce
-from mayavi.worlds.packages import ensure_packages
+from mayavi.worlds.contract_folder import ContractFolder
 from mayavi.worlds.vyper import compile_contracts, vyper_contracts
 
 Progress = Callable[[str, int, int], None]

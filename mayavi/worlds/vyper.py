@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mayavi.errors import SetupError
-from mayavi.worlds.contract_folder import ContractFolder, Say, announce, checkout_root, unwritable
+from mayavi.compilers.package_folder import Say, announce, unwritable
+from mayavi.compilers.vyper_file import run_vyper
+from mayavi.errors import CompileError, SetupError
+from mayavi.worlds.contract_folder import ContractFolder, checkout_root
 
 COMPILER_VERSION = "0.4.3"
 _KEPT_STATES = 4
@@ -81,22 +81,17 @@ def built_path(folder: ContractFolder, name: str) -> Path:
 
 def _compile(sources: Path, names: Sequence[str]) -> dict[str, Any]:
     """The compiler's output by source name."""
-    command = [sys.executable, "-m", "vyper.cli.vyper_compile", "-f", "combined_json", "-p", str(sources)]
-    result = subprocess.run(
-        [*command, *(f"{name}.vy" for name in names)], cwd=sources, capture_output=True, text=True, check=False
-    )
-    install = "run `make setup`" if checkout_root() else "run `pip install 'mayavi-sim[contracts]'`"
-    if result.returncode != 0:
-        if "No module named 'vyper" in result.stderr:
-            raise SetupError("the Vyper compiler is not installed", f"{install}, which installs it")
-        raise SetupError(f"the contracts in '{sources}' do not compile: {result.stderr.strip()}")
-    combined: dict[str, Any] = json.loads(result.stdout)
+    try:
+        combined = run_vyper(sources, [f"{name}.vy" for name in names])
+    except CompileError as error:
+        raise SetupError(f"the contracts in '{sources}' do not compile: {error.message}") from None
     if combined["version"].split("+")[0].removeprefix("v") != COMPILER_VERSION:
+        install = "run `make setup`" if checkout_root() else "run `pip install 'mayavi-sim[contracts]'`"
         raise SetupError(
             f"the Vyper compiler installed is {combined['version']}, not {COMPILER_VERSION}",
             f"{install}, which installs the pinned one",
         )
-    return {Path(source).name: output for source, output in combined.items() if source != "version"}
+    return combined
 
 
 def _read(path: Path) -> dict[str, Any] | None:

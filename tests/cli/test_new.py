@@ -99,3 +99,29 @@ def test_no_file_is_replaced_and_then_none_is_written(run_mayavi: RunMayavi, tmp
     assert "test_saver.py' exists already" in finished.stderr
     assert [each.name for each in (tmp_path / "inner").iterdir()] == ["test_saver.py"]
     assert (tmp_path / "inner" / "test_saver.py").read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_an_adapter_of_a_compiled_contract_works_as_written(run_mayavi: RunMayavi, tmp_path: Path) -> None:
+    vault = REPOSITORY / "examples" / "vault" / "Vault.sol"
+    finished = run_mayavi("new", "protocol", "savings", "--artifact", str(vault), cwd=tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["savings.py", "test_savings.py"]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    assert "1 passed" in tested.stdout
+
+
+def test_only_protocols_are_written_from_an_artifact(run_mayavi: RunMayavi, tmp_path: Path) -> None:
+    finished = run_mayavi("new", "agent", "savings", "--artifact", "Vault.sol", cwd=tmp_path)
+    assert finished.returncode == 2
+    assert "--artifact is for protocols" in finished.stderr
+    missing = run_mayavi("new", "protocol", "savings", "--artifact", "Nope.sol", cwd=tmp_path)
+    assert missing.returncode == 2
+    assert "there is no file 'Nope.sol'" in missing.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mayavi.errors import BadArgument, SetupError, UnknownName
+from mayavi.errors import BadArgument, SetupError, UnknownName, UsageError
 from mayavi.evm.abi.contract import BoundFunction, Contract
 from mayavi.worlds.artifacts import _PACKAGED, _TRUFFLE, Artifact, ArtifactStore
 from mayavi.worlds.contract_folder import SOURCES, ContractFolder
@@ -37,7 +37,7 @@ def test_libraries_are_linked_where_the_compiler_says() -> None:
     artifact = Artifact("Thing", [], f"73{placeholder}6001{placeholder}", {"Math": [1, 23]})
     address = b"\xab" * 20
     assert artifact.initcode(libraries={"Math": address}) == b"\x73" + address + b"\x60\x01" + address
-    with pytest.raises(BadArgument, match="Math"):
+    with pytest.raises(UsageError, match="Math"):
         artifact.initcode()
 
 

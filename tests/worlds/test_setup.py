@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from mayavi.cache_directory import default_cache_dir
+from mayavi.compilers import npm
+from mayavi.compilers.packages import ensure_packages
 from mayavi.errors import SetupError
-from mayavi.worlds import contract_folder, npm
+from mayavi.worlds import contract_folder
 from mayavi.worlds.contract_folder import SOURCES, ContractFolder, contracts_root
-from mayavi.worlds.packages import ensure_packages
 
 NPM = """#!/bin/sh
 [ "$1" = --version ] && { echo 10.8.2; exit 0; }

@@ -43,7 +43,7 @@ class ForkCalls(ForkBlocks):
 
     def _call_checked(self, to: bytes, data: bytes, sender: AddressLike | None, value: int, gas: int | None) -> bytes:
         data, origin = to_bytes(data), self._sender(sender)
-        value, gas = word(value), _gas(gas)
+        value, gas = word(value), gas_limit(gas)
         try:
             output = self._fetcher.run(lambda: self._evm.call(to, data, origin, value, gas), (to, data, origin, value))
         except ExecutionError as error:
@@ -139,7 +139,7 @@ class ForkCalls(ForkBlocks):
     ) -> CallFrame:
         """Execute and return the call tree with gas, logs and decoded reverts. A failure does not raise."""
         place, origin, payload = None if to is None else self.address_of(to), self._sender(sender), to_bytes(data)
-        value, gas = word(value), _gas(gas)
+        value, gas = word(value), gas_limit(gas)
         _, frames = self._fetcher.run(lambda: self._evm.trace(place, payload, origin, value, gas, commit))
         if commit:
             self._snapshots.record_write()
@@ -172,7 +172,7 @@ class ForkCalls(ForkBlocks):
         sender's nonce alone. Fees are charged only after `set_rules(charge_fees=True)`.
         """
         to, data, origin = self.address_of(to), to_bytes(data), self._sender(sender)
-        value, gas = word(value), _gas(gas)
+        value, gas = word(value), gas_limit(gas)
         if data:
             self._require_code(to, "transaction to")
         if self._gas_price is not None and not gas_price and priority_fee is None:
@@ -186,46 +186,6 @@ class ForkCalls(ForkBlocks):
         self._sent(to, origin, receipt, gas_price, priority_fee)
         if check and not receipt.success:
             raise failures.failure(receipt, f"transaction to {self.name(to)}", data)
-        return receipt
-
-    def deploy(
-        self,
-        code: object,
-        /,
-        *arguments: object,
-        abi: Any = None,
-        sender: AddressLike | None = None,
-        value: int = 0,
-        gas: int | None = None,
-    ) -> bytes:
-        """Create a contract and return its address, which depends on the sender and its nonce.
-
-        `code` is creation code in bytes, or the artifact of a compiler. Constructor `arguments` are encoded by the
-        artifact's ABI, or by `abi`: `fork.deploy(artifact, "Gold", 10**18, sender=alice)`.
-        """
-        from mayavi.evm.fork.creation_code import creation_code
-
-        origin, initcode = self._sender(sender), creation_code(code, arguments, abi)
-        value, gas = word(value), _gas(gas)
-        price, tip = self._price_for(origin)
-        receipt = Receipt.of(
-            self._fetcher.run(lambda: self._evm.transact(None, initcode, origin, value, gas, price, tip))
-        )
-        self._sent(None, origin, receipt, price, tip)
-        if not receipt.success or receipt.created is None:
-            raise failures.failure(receipt, "deployment", b"")
-        return receipt.created
-
-    def create_at(
-        self, address: AddressLike, initcode: bytes, sender: AddressLike | None = None, value: int = 0
-    ) -> Receipt:
-        """Run a constructor and put its contract at `address`, which must be free."""
-        place, origin, code = self.address_of(address), self._sender(sender), to_bytes(initcode, "initcode")
-        value = word(value)
-        receipt = Receipt.of(self._fetcher.run(lambda: self._evm.create_at(place, code, origin, value)))
-        self._snapshots.record_write()
-        if not receipt.success:
-            raise failures.failure(receipt, f"creation at {self.name(place)}", b"")
         return receipt
 
     # -- watching and paying ------------------------------------------------------------------------------------------
@@ -297,5 +257,6 @@ class ForkCalls(ForkBlocks):
                 watcher(sent)
 
 
-def _gas(gas: int | None) -> int | None:
+def gas_limit(gas: int | None) -> int | None:
+    """Return the gas limit; raise `BadInteger` if it is none."""
     return None if gas is None else u64(gas, "gas")

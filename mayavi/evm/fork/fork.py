@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from mayavi import _kernel
 from mayavi.errors import SetupError, UsageError
 from mayavi.evm import chains
-from mayavi.evm.abi.contract import Contract
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import u64, word
 from mayavi.evm.fork import token_balance
-from mayavi.evm.fork.calls import ForkCalls
+from mayavi.evm.fork.deploying import ForkDeploying
 from mayavi.evm.state import known_hardfork
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def register_replica_builder(
     _replica_builder, _label_lookup = builder, labels
 
 
-class Fork(ForkCalls):
+class Fork(ForkDeploying):
     """Writable fork of a chain at one block. No write ever reaches the real chain.
 
     Open one with `Fork.replica("ethereum")` (offline), `Fork.from_rpc(url, block)` (a node, through a cache),
@@ -112,7 +111,8 @@ class Fork(ForkCalls):
         from mayavi.evm.snapshot.file import read_snapshot
 
         state, metadata = read_snapshot(Path(path))
-        opened = cls.from_state(state, labels=metadata.get("labels", {}), source=metadata.get("source", {}))
+        facts = {key: metadata.get(key, {}) for key in ("labels", "source", "abis")}
+        opened = cls.from_state(state, **facts)
         return opened._with_rules(hardfork)
 
     @classmethod
@@ -136,9 +136,18 @@ class Fork(ForkCalls):
         return cls._of(witness.evm(), None, _labels_of(witness.chain_id), source)
 
     @classmethod
-    def from_state(cls, state: _kernel.State, *, labels: dict[str, str], source: dict[str, Any]) -> Fork:
+    def from_state(
+        cls,
+        state: _kernel.State,
+        *,
+        labels: dict[str, str],
+        source: dict[str, Any],
+        abis: dict[str, Any] | None = None,
+    ) -> Fork:
         """Create a fork of a frozen world."""
-        return cls._of(_kernel.Evm.from_state(state), None, dict(labels), dict(source))
+        fork = cls._of(_kernel.Evm.from_state(state), None, dict(labels), dict(source))
+        fork.abis = dict(abis or {})
+        return fork
 
     @classmethod
     def empty(cls, *, chain_id: int = 1, hardfork: str = "shanghai") -> Fork:
@@ -165,7 +174,7 @@ class Fork(ForkCalls):
             self._evm.hardfork = known_hardfork(hardfork)
         return self
 
-    # -- tokens and contracts -----------------------------------------------------------------------------------------
+    # -- tokens -------------------------------------------------------------------------------------------------------
 
     def deal(self, token: AddressLike, holder: AddressLike, amount: int) -> None:
         """Give `holder` exactly `amount` of `token`: a name of `labels`, an address, or "ETH" for the native coin.
@@ -179,15 +188,12 @@ class Fork(ForkCalls):
         else:
             token_balance.deal(self, self.address_of(token), place, amount)
 
-    def contract(self, address: AddressLike, abi: Any) -> Contract:
-        """Contract at `address` with the functions of `abi` (JSON entries, an artifact, or signatures) as methods."""
-        return Contract(self.address_of(address), abi, self)
-
     # -- copies -------------------------------------------------------------------------------------------------------
 
     def copy(self) -> Fork:
         """Return an independent copy. Its cost grows with the writes of this fork, not with the size of the world."""
         duplicate = Fork._of(self._evm.copy(), self._fetcher.remote, dict(self.labels), dict(self.source))
+        duplicate.abis = dict(self.abis)
         duplicate.threads, duplicate._charges_fees, duplicate._checks_balance = (
             self.threads,
             self._charges_fees,
@@ -202,11 +208,11 @@ class Fork(ForkCalls):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A worker process gets the current state. The copy of a fork of a node has no node, only what was read so far.
-        return _restored, (self._evm.dump(), self.labels, self.source)
+        return _restored, (self._evm.dump(), self.labels, self.source, self.abis)
 
     def frozen(self) -> Fork:
         """Return a copy over its own frozen world, whose copies and fleet rows cost only what they write."""
-        return Fork.from_state(self._evm.freeze(), labels=self.labels, source=self.source)
+        return Fork.from_state(self._evm.freeze(), labels=self.labels, source=self.source, abis=self.abis)
 
     def freeze(self) -> _kernel.State:
         """Return the current state as a frozen world, the base of fleets and other forks."""
@@ -224,6 +230,7 @@ class Fork(ForkCalls):
 
         metadata = {
             "labels": self.labels,
+            **({"abis": self.abis} if self.abis else {}),
             "source": self.source,
             "chain_id": self.chain_id,
             "block": self.block_number,
@@ -248,8 +255,8 @@ class Fork(ForkCalls):
         return f"<Fork {self.source.get('kind', '?')} chain {self.chain_id} block {self.block_number} {self.hardfork}>"
 
 
-def _restored(dump: bytes, labels: dict[str, str], source: dict[str, Any]) -> Fork:
-    return Fork.from_state(_kernel.State.load(dump), labels=labels, source=source)
+def _restored(dump: bytes, labels: dict[str, str], source: dict[str, Any], abis: dict[str, Any]) -> Fork:
+    return Fork.from_state(_kernel.State.load(dump), labels=labels, source=source, abis=abis)
 
 
 def _new_evm(chain_id: int, hardfork: str, *, closed: bool) -> _kernel.Evm:

@@ -24,6 +24,8 @@ class ForkState:
 
     labels: dict[str, str]
     """Contract names and their checksummed addresses: "WETH", "AaveV3.Pool" … Kept in snapshots."""
+    abis: dict[str, Any]
+    """ABIs of the contracts that were deployed with a label. Kept in snapshots."""
     source: dict[str, Any]
     """Origin of the state: kind, chain, block, block hash, digest."""
     threads: int | None
@@ -36,6 +38,7 @@ class ForkState:
         self._fetcher = StateFetcher(evm, remote, source)
         self._snapshots = SnapshotRegistry(evm)
         self.labels = labels
+        self.abis = {}
         self.source = source
         self.threads = None
         self._watchers: tuple[Callable[[Sent], None], ...] = ()

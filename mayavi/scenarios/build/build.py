@@ -25,6 +25,7 @@ from mayavi.scenarios.build.lending_markets import (
 )
 from mayavi.scenarios.build.new_markets import create_aave_v2, create_curve_pool
 from mayavi.scenarios.build.oracle import build_price_posters
+from mayavi.scenarios.build.own_contracts import contract_readers, deploy_contracts
 from mayavi.scenarios.build.own_protocols import deploy_protocols, protocol_readers
 from mayavi.scenarios.build.parameters import build_governance, set_parameters
 from mayavi.scenarios.build.pool_depth import scale_pools
@@ -203,6 +204,7 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
         for name, model in config.agents.items():
             if isinstance(model, LaunchTrader):
                 _launch_pool(fork, name, model)
+        deploy_contracts(config, fork)
         deploy_protocols(config, fork)
     except (BadScenario, BadSeries):
         raise
@@ -275,6 +277,7 @@ def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
     for pool in dict.fromkeys([*agents.pools, *config.watch.pools]):
         readers.append(UniswapFigures(pool_named(fork, pool), pool.partition("/")[0]))
     readers += [CurveFigures(CurveStableSwap(fork, pool)) for pool in agents.curve_pools]
+    readers += contract_readers(config)
     readers += protocol_readers(config)
     if config.prices:
         readers.append(OutsidePrices(sorted(config.prices)))

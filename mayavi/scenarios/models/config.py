@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from mayavi.errors import did_you_mean
 from mayavi.scenarios.models.agents import AgentModel, OracleShock
+from mayavi.scenarios.models.contracts import OwnContract
 from mayavi.scenarios.models.learner import Learner, unknown_agent
 from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserveV2
 from mayavi.scenarios.models.parameters import Changes, fault_of, misplaced_value
@@ -157,6 +158,8 @@ class ScenarioConfig(Model):
     positions: TopLevelPositions | None = Field(default=None, exclude=True)
     """Positions on a lending market that the run starts with: a CSV or Parquet file, or a mapping with the keys of
     `kind: positions`. They become an agent called `positions`."""
+    contracts: dict[Name, OwnContract] = Field(default_factory=dict)
+    """Contracts of your own to deploy before the agents: {vault: {file: Vault.sol, constructor: [USDC]}}."""
     protocols: dict[Name, ProtocolModel] = Field(default_factory=dict)
     """Protocols of your own, or of installed packages, to deploy before the agents: {vault: {kind: vault:Vault}}."""
     parameters: dict[str, Changes] = Field(default_factory=dict)

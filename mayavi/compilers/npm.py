@@ -34,8 +34,22 @@ def find_npm() -> tuple[list[str], str] | None:
     return None
 
 
-def npm_ci(folder: Path, *, dev: bool) -> str:
+def find_node() -> list[str] | None:
+    """The command that starts Node.js, or None where there is none."""
+    for command in [["node"], *([each[0]] for each in _bundled())]:
+        try:
+            answer = subprocess.run([*command, "--version"], capture_output=True, timeout=60, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if answer.returncode == 0:
+            return command
+    return None
+
+
+def npm_ci(folder: Path, *, dev: bool, command: str = "ci") -> str:
     """Install the lock file of `folder` into `folder/node_modules`; return npm's version.
+
+    With `command="install"` what package.json names instead, for a folder without a lock file.
 
     Raises `SetupError` where there is no npm, where the registry cannot be reached and where npm fails.
     """
@@ -45,13 +59,13 @@ def npm_ci(folder: Path, *, dev: bool) -> str:
             "npm is not installed, and the protocols' compiled contracts come from npm",
             "`pip install 'mayavi-sim[contracts]'` brings it, or install Node.js 20 or newer from https://nodejs.org",
         )
-    command, version = found
+    npm, version = found
     wanted = "--include=dev" if dev else "--omit=dev"
     # npm looks for `node` on the PATH when it starts programs; the bundled one lies beside its npm.
-    beside = os.pathsep.join([str(Path(command[0]).parent), os.environ.get("PATH", "")])
-    environment = os.environ | ({"PATH": beside} if len(command) > 1 else {})
+    beside = os.pathsep.join([str(Path(npm[0]).parent), os.environ.get("PATH", "")])
+    environment = os.environ | ({"PATH": beside} if len(npm) > 1 else {})
     finished = subprocess.run(
-        [*command, "ci", wanted, *_FLAGS, *_PATIENCE],
+        [*npm, command, wanted, *_FLAGS, *_PATIENCE],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -79,7 +93,7 @@ def _failure(output: str) -> SetupError:
     if unreachable := next((code for code in codes if code in _UNREACHABLE), None):
         return SetupError(
             f"the npm registry cannot be reached ({unreachable})",
-            "the contract packages are downloaded once: connect to the network and run `mayavi setup`\n"
+            "the packages are downloaded once: connect to the network and run `mayavi setup`\n"
             "npm's own settings apply, such as NPM_CONFIG_REGISTRY for a mirror and HTTPS_PROXY for a proxy",
         )
     messages = [
@@ -87,6 +101,6 @@ def _failure(output: str) -> SetupError:
     ]
     what = " ".join(messages[:3]) or "it gave no reason"
     return SetupError(
-        f"npm could not install the contract packages: {' '.join(codes[:1])} {what}".replace("  ", " "),
+        f"npm could not install the packages: {' '.join(codes[:1])} {what}".replace("  ", " "),
         "fix the problem that npm reports and run `mayavi setup` again",
     )

@@ -1,4 +1,4 @@
-"""Install the contract packages from npm, by the lock file.
+"""Install npm packages by a lock file.
 
 `mayavi setup` installs them up front. What is still missing when a contract is first read is installed then, with a
 line on the logger `mayavi.worlds`; `MAYAVI_OFFLINE=1` forbids that.
@@ -13,18 +13,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from mayavi.compilers.npm import npm_ci
+from mayavi.compilers.package_folder import PackageFolder, Say, announce, unwritable
 from mayavi.errors import SetupError
-from mayavi.worlds.contract_folder import ContractFolder, Say, announce, unwritable
-from mayavi.worlds.npm import npm_ci
 
 OFFLINE_VARIABLE = "MAYAVI_OFFLINE"
 _TEMPORARY = ".install-"
 
 
 def ensure_packages(
-    folder: ContractFolder, *, needed: Path | None = None, node: bool = False, say: Say = announce
+    folder: PackageFolder, *, needed: Path | None = None, node: bool = False, say: Say = announce
 ) -> bool:
-    """Install the contract packages unless they are there; return whether anything was installed.
+    """Install the packages unless they are there; return whether anything was installed.
 
     They are there if every pinned version is, and if `needed`, a JSON file of one of them, can be read. Processes that
     come at the same time wait for the first. Raises `SetupError` where that fails, and leaves everything as it was.
@@ -41,10 +41,7 @@ def ensure_packages(
         return False
     if is_offline():
         missing = ", ".join(folder.missing_packages()) or "damaged"
-        raise SetupError(
-            f"the {folder.what} are not installed ({missing}), and {OFFLINE_VARIABLE} forbids to download them",
-            f"unset {OFFLINE_VARIABLE} and run `mayavi setup` once; it needs the network",
-        )
+        raise forbidden_download(f"the {folder.what} are not installed ({missing})")
     with folder.lock(say):
         if complete():
             return False
@@ -60,6 +57,14 @@ def is_offline() -> bool:
     return os.environ.get(OFFLINE_VARIABLE, "").strip().lower() not in {"", "0", "false", "no", "off"}
 
 
+def forbidden_download(missing: str) -> SetupError:
+    """The error for something that is missing where downloads are forbidden."""
+    return SetupError(
+        f"{missing}, and {OFFLINE_VARIABLE} forbids to download them",
+        f"unset {OFFLINE_VARIABLE} and run `mayavi setup` once; it needs the network",
+    )
+
+
 def read_json(path: Path) -> dict[str, Any] | None:
     """The JSON object in `path`, or None where there is none or it is damaged."""
     try:
@@ -69,7 +74,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _install(folder: ContractFolder, *, dev: bool) -> None:
+def _install(folder: PackageFolder, *, dev: bool) -> None:
     """Install beside the old packages, then swap; the caller holds the lock."""
     try:
         for left in folder.root.glob(f"{_TEMPORARY}*"):  # of a process that was killed

@@ -1,0 +1,1 @@
+"""Compile contracts, and read what compilers wrote."""

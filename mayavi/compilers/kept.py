@@ -1,0 +1,38 @@
+"""Keep what was compiled: `compiled/<key>.json` in the cache directory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from mayavi.cache_directory import default_cache_dir
+
+
+def read_kept(key: str) -> dict[str, Any] | None:
+    """Return what was kept under `key`, unless a file that it was compiled from has changed."""
+    try:
+        found = json.loads(_path(key).read_bytes())
+        imported = found["imported"].items()
+        same = all(hashlib.sha256(Path(file).read_bytes()).hexdigest() == digest for file, digest in imported)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return found if same else None
+
+
+def write_kept(key: str, compiled: dict[str, Any]) -> None:
+    """Keep `compiled`, with the hashes of the files it was compiled from in `imported`. Full disks are no error."""
+    path = _path(key)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(compiled), encoding="utf-8")
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+
+
+def _path(key: str) -> Path:
+    return default_cache_dir() / "compiled" / f"{key}.json"
