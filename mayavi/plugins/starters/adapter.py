@@ -125,6 +125,6 @@ def _abi_type(parameter: Mapping[str, Any]) -> str:
 def _default(parameter: Mapping[str, Any]) -> object:
     kind = str(parameter["type"])
     if kind == "address":
-        return "Mayavi.Market"
+        return "USDC"
     by_type: dict[str, object] = {"list[Any]": [], "int": 0, "bool": False}
     return by_type.get(_python_type(parameter), "0x" if kind == "bytes" else "")
