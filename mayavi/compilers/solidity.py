@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,13 +52,14 @@ def compile_solidity(
     return contracts
 
 
-def compile_sources(
-    sources: Mapping[str, str], root: Path, settings: SoliditySettings, remappings: tuple[str, ...] = ()
-) -> dict[str, dict[str, Any]]:
-    """Compile several sources at once; return solc's output by source and contract."""
-    project = SolidityProject(root, remappings, settings)
-    found: dict[str, dict[str, Any]] = _compile(project, settings, sources, announce)["contracts"]
-    return found
+def compile_packages(
+    root: Path, contracts: Mapping[str, str], settings: SoliditySettings, remappings: Sequence[str] = ()
+) -> dict[str, Artifact]:
+    """Compile contracts of installed npm packages; `contracts` maps each name to its file below `root/node_modules`."""
+    project = SolidityProject(root, tuple(remappings), settings)
+    sources = {file: _read(root / "node_modules" / file) for file in dict.fromkeys(contracts.values())}
+    output = _compile(project, settings, sources, announce, wanted=sources)["contracts"]
+    return {name: Artifact.from_json({**output[file][name], "contractName": name}) for name, file in contracts.items()}
 
 
 def _read(file: Path) -> str:
@@ -75,18 +76,28 @@ def _key(name: str, text: str, project: SolidityProject, settings: SoliditySetti
 
 
 def _compile(
-    project: SolidityProject, settings: SoliditySettings, sources: Mapping[str, str], say: Say
+    project: SolidityProject,
+    settings: SoliditySettings,
+    sources: Mapping[str, str],
+    say: Say,
+    wanted: Iterable[str] = ("*",),
 ) -> dict[str, Any]:
-    """Contracts by source, and the hash of every file that was imported."""
-    answer = _run(project, settings, sources, say)
+    """Contracts of the sources `wanted`, and the hash of every file that was imported."""
+    answer = _run(project, settings, sources, say, wanted)
     if (version := answer.get("version")) and settings.version is None:
-        answer = _run(project, replace(settings, version=version), sources, say)
+        answer = _run(project, replace(settings, version=version), sources, say, wanted)
     _raise_errors(answer, project, sources)
     imported = {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in answer["read"].values()}
     return {"contracts": answer["output"].get("contracts", {}), "imported": imported}
 
 
-def _run(project: SolidityProject, settings: SoliditySettings, sources: Mapping[str, str], say: Say) -> dict[str, Any]:
+def _run(
+    project: SolidityProject,
+    settings: SoliditySettings,
+    sources: Mapping[str, str],
+    say: Say,
+    wanted: Iterable[str],
+) -> dict[str, Any]:
     node = find_node()
     if node is None:
         raise SetupError(
@@ -103,7 +114,7 @@ def _run(project: SolidityProject, settings: SoliditySettings, sources: Mapping[
             "settings": {
                 **settings.as_json(version),
                 "remappings": list(project.remappings),
-                "outputSelection": {"*": {"*": _WANTED}},
+                "outputSelection": {source: {"*": _WANTED} for source in wanted},
             },
         },
     }
