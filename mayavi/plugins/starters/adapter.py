@@ -33,12 +33,12 @@ def adapter_files(name: str, contract: str, source: str, abi: Sequence[Mapping[s
         "figures": _figures(functions),
         "defaults": "".join(f", {_word(each, at)}={_default(each)!r}" for at, each in enumerate(constructor)),
     }
-    here = Path(__file__)
     texts = {f"{name}.py": "adapter.py.in", f"test_{name}.py": "adapter_test.py.in"}
-    return {
-        file: Template(here.with_name(each).read_text(encoding="utf-8")).substitute(words)
-        for file, each in texts.items()
-    }
+    return {file: _template(each).substitute(words) for file, each in texts.items()}
+
+
+def _template(name: str) -> Template:
+    return Template(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
 _NO_SETTINGS = '        """The contract takes no arguments."""'
@@ -64,22 +64,18 @@ def _methods(functions: Sequence[Mapping[str, Any]]) -> list[str]:
         parameters = "".join(f", {_word(each, at)}: {_python_type(each)}" for at, each in enumerate(inputs))
         given = ", ".join(_word(each, at) for at, each in enumerate(inputs))
         signature = f"{function['name']}({','.join(_abi_type(each) for each in inputs)})"
-        if function.get("stateMutability") in _VIEWS:
-            texts.append(
-                f"    def {name}(self{parameters}) -> Any:\n"
-                f'        """Read {function["name"]}."""\n'
-                f'        return self.contract["{signature}"]({given})\n'
-            )
-        else:
-            payable = function.get("stateMutability") == "payable"
-            value, passed = (", value: int = 0", ", value=value") if payable else ("", "")
-            options = f"sender=sender{passed}"
-            texts.append(
-                f"    def {name}(self{parameters}, *, sender: AddressLike{value}) -> Receipt:\n"
-                f'        """Send {function["name"]}."""\n'
-                f'        receipt: Receipt = self.contract["{signature}"]({given}{", " if given else ""}{options})\n'
-                f"        return receipt\n"
-            )
+        reads = function.get("stateMutability") in _VIEWS
+        payable = function.get("stateMutability") == "payable"
+        words = {
+            "method": name,
+            "function": function["name"],
+            "signature": signature,
+            "parameters": parameters,
+            "given": given if reads or not given else f"{given}, ",
+            "value": ", value: int = 0" if payable else "",
+            "passed": ", value=value" if payable else "",
+        }
+        texts.append(_template("adapter_view.in" if reads else "adapter_send.in").substitute(words))
     return texts
 
 
