@@ -101,10 +101,14 @@ class DatabaseInUse(Exception):  # noqa: N818
     """Another process holds the database."""
 
 
-def open_to_write(path: Path) -> DuckDBPyConnection:
-    """Open the database at `path` for writing, created or migrated to this version; raise `DatabaseInUse`."""
+def open_to_write(path: Path, *, threads: int | None = None) -> DuckDBPyConnection:
+    """Open the database at `path` for writing, created or migrated to this version; raise `DatabaseInUse`.
+
+    DuckDB starts `threads` threads, by default one per core. Where this process has the database open already, it keeps
+    those it has.
+    """
     is_database(path)
-    connection = _connect(path, read_only=False)
+    connection = _connect(path, read_only=False, threads=threads)
     try:
         bring_up_to_date(connection, path)
     except BaseException:
@@ -119,7 +123,7 @@ def open_to_read(path: Path) -> DuckDBPyConnection:
     Call it while no merge can happen. Nothing at `path` is changed.
     """
     if not is_database(path):
-        import duckdb
+        import _duckdb as duckdb
 
         connection = duckdb.connect()
         bring_up_to_date(connection, path)
@@ -138,15 +142,17 @@ def open_to_read(path: Path) -> DuckDBPyConnection:
     return _open_copy(path)
 
 
-def _connect(path: Path, *, read_only: bool) -> DuckDBPyConnection:
-    import duckdb
+def _connect(path: Path, *, read_only: bool, threads: int | None = None) -> DuckDBPyConnection:
+    import _duckdb as duckdb
 
     try:
-        return duckdb.connect(str(path), read_only=read_only)
+        return duckdb.connect(str(path), read_only=read_only, config={"threads": threads} if threads else {})
     except duckdb.ConnectionException as error:
         # This process has it open in the other mode: a connection that may write can read as well.
         if read_only:
             return duckdb.connect(str(path))
+        if threads:  # or with other settings
+            return _connect(path, read_only=False)
         raise DatabaseInUse from error
     except duckdb.Error as error:
         if "Could not set lock" in str(error):
