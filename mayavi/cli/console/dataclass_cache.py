@@ -1,7 +1,7 @@
 """Cache of the methods that `dataclasses` generates as text and compiles at every start.
 
-A run imports more than a hundred dataclasses, and compiling their methods takes a tenth of a short command. Python keeps
-the bytecode of modules only. The command line keeps that of the methods too, in one file for each command.
+A run imports more than a hundred dataclasses, and compiling their methods takes a tenth of a short command. Python
+keeps the bytecode of modules only. The command line keeps that of the methods too, in one file for each command.
 """
 
 from __future__ import annotations

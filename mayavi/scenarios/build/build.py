@@ -258,7 +258,6 @@ def _blocks(config: ScenarioConfig, agents: dict[str, list[Agent]]) -> list[Agen
 
 def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
     """Return the hook that records the lending markets, accounts and pools that agents use, and those of `watch`."""
-    from mayavi.protocols.curve.pool import CurveStableSwap
     from mayavi.sim.market_figures import CurveFigures, OutsidePrices, PopulationFigures, UniswapFigures
     from mayavi.sim.market_snapshot import MarketSnapshotHook
 
@@ -274,7 +273,10 @@ def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
         readers.append(PopulationFigures(name, open_market(fork, group.market), group.accounts, traced))
     for pool in dict.fromkeys([*agents.pools, *config.watch.pools]):
         readers.append(UniswapFigures(pool_named(fork, pool), pool.partition("/")[0]))
-    readers += [CurveFigures(CurveStableSwap(fork, pool)) for pool in agents.curve_pools]
+    if agents.curve_pools:
+        from mayavi.protocols.curve.pool import CurveStableSwap
+
+        readers += [CurveFigures(CurveStableSwap(fork, pool)) for pool in agents.curve_pools]
     readers += protocol_readers(config)
     if config.prices:
         readers.append(OutsidePrices(sorted(config.prices)))
