@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -90,9 +91,7 @@ def check_threads(threads: int | None) -> int:
 
 def versions(config: ScenarioConfig | None = None) -> dict[str, str]:
     """Return the versions that the result of a run may depend on, also of the agents of other packages in `config`."""
-    import platform
-
     import numpy as np
 
-    own = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    own = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": sys.version.split()[0]}
     return own if config is None else own | plugin_versions(config)
