@@ -2,7 +2,7 @@
 
 scenario = load_scenario("depeg_cascade", chain="base")
 built = build(scenario.config, Fork.replica("base"), seed=7)
-Runner(built.world, built.scheduler, steps=built.steps, kpis=built.kpis, …).run()
+built.runner(recorder, info).run()
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from mayavi.sim.agent_blocks import AgentBlock
     from mayavi.sim.market_figures import Reader
     from mayavi.sim.market_snapshot import MarketSnapshotHook
+    from mayavi.sim.rows import Recorder, RunInfo
+    from mayavi.sim.runner import Runner
     from mayavi.sim.scheduler import Scheduler
     from mayavi.sim.world_state import WorldState
 
@@ -55,7 +57,7 @@ KPI_ACCOUNTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A simulation ready to run: call `scheduler.tick()` for each of `steps`, then `kpis(world)`."""
+    """A simulation ready to run: by its `runner`, or by `scheduler.tick()` for each of `steps`, then `kpis(world)`."""
 
     world: WorldState
     scheduler: Scheduler
@@ -64,6 +66,20 @@ class Built:
     tally: ScenarioTally
     snapshots: MarketSnapshotHook
     accounts: FinalAccounts
+
+    def runner(self, recorder: Recorder, info: RunInfo) -> Runner:
+        """Return the runner that executes the simulation as the run `info` and writes its rows to `recorder`."""
+        from mayavi.sim.runner import Runner
+
+        return Runner(
+            self.world,
+            self.scheduler,
+            steps=self.steps,
+            recorder=recorder,
+            info=info,
+            kpis=self.kpis,
+            accounts=self.accounts,
+        )
 
 
 def set_up(config: ScenarioConfig, fork: Fork) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import mayavi
 from mayavi.errors import UsageError
 from mayavi.parallel.cores import available_cores
+from mayavi.runs.versions import own_versions
 from mayavi.scenarios.loading import Scenario
 from mayavi.scenarios.plugin_versions import plugin_versions
 from mayavi.sim.rows import RunInfo
@@ -91,7 +90,5 @@ def check_threads(threads: int | None) -> int:
 
 def versions(config: ScenarioConfig | None = None) -> dict[str, str]:
     """Return the versions that the result of a run may depend on, also of the agents of other packages in `config`."""
-    import numpy as np
-
-    own = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": sys.version.split()[0]}
+    own = own_versions()
     return own if config is None else own | plugin_versions(config)
