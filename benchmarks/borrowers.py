@@ -5,11 +5,10 @@ One borrower of each mix is created through the contracts. The others copy its s
 
 from __future__ import annotations
 
-import os
 import random
 from itertools import product
 
-from benchmarks.position import ACCOUNT_DATA, REPOSITORY
+from benchmarks.position import ACCOUNT_DATA, open_replica
 from mayavi import Fork
 from mayavi.evm.hashing import keccak256
 from mayavi.protocols import AaveV3
@@ -28,8 +27,7 @@ Slots = list[tuple[bytes, int, int]]
 
 def open_borrowers(count: int) -> tuple[AaveV3, list[bytes]]:
     """Return a market on a frozen world, and its borrowers."""
-    os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
-    fork = Fork.replica("ethereum")
+    fork = open_replica()
     mixes = [position_of(fork, *mix) for mix in MIXES]
     fork.mine(10)
     rng = random.Random(1)

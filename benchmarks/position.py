@@ -74,11 +74,15 @@ def seconds_a_call(fork: Fork, call: Call, count: int) -> float:
     return (time.perf_counter() - began) / count
 
 
+def open_replica() -> Fork:
+    """Open the replica of Ethereum; it is built in the checkout, as in the tests, if it is missing."""
+    os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
+    return Fork.replica("ethereum")
+
+
 def open_position() -> Position:
     """Return the replica with the position open and ten blocks of interest."""
-    # The replica stays in the checkout, as in the tests.
-    os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
-    fork = Fork.replica("ethereum")
+    fork = open_replica()
     pool, weth, usdc = (fork.address_of(name) for name in ("AaveV3.Pool", "WETH", "USDC"))
     fork.deal("WETH", BORROWER, 10**18)
     for token in (weth, usdc):

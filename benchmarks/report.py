@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from benchmarks.timing import Timing
@@ -13,6 +14,16 @@ SCALES = {"µs": 1e6, "ms": 1e3, "s": 1.0}
 
 class Unavailable(MayaviError):  # noqa: N818
     """Measurement that is impossible here; the message says why and what would change that."""
+
+
+def require_packages(*names: str) -> None:
+    """Raise `Unavailable` if a package of the extra `rl` is not installed."""
+    for name in names:
+        try:
+            import_module(name)
+        except ModuleNotFoundError as missing:
+            hint = "`pip install 'mayavi-sim[rl]'` installs it"
+            raise Unavailable(f"{missing.name} is not installed", hint) from None
 
 
 class Quantity(NamedTuple):

@@ -11,11 +11,10 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks.position import REPOSITORY
-from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable
+from benchmarks.position import open_replica
+from benchmarks.report import Effort, Quantity, Row, Section, Target, require_packages
 from benchmarks.spans import Spans, watch_rows
 from benchmarks.timing import Timing, in_turns
-from mayavi import Fork
 
 ROUNDS = 3
 ROWS = (1, 64, 2_048)
@@ -26,19 +25,13 @@ ENV_SPANS = ("kernel", "fleet.run", "apply", "observe", "rewards", "begin", "ada
 
 def measure(effort: Effort) -> Section:
     """Measure every environment with random actions, then the trainers."""
-    os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
+    require_packages("gymnasium", "ray", "stable_baselines3")
+    open_replica()  # built before anything is timed
     section = Section("rl", "environments, one action a row and step, and training")
-    try:
-        import gymnasium  # noqa: F401
-        import ray  # noqa: F401
-        import stable_baselines3  # noqa: F401
-    except ModuleNotFoundError as missing:
-        raise Unavailable(f"{missing.name} is not installed", "`pip install 'mayavi-sim[rl]'` installs it") from None
     from benchmarks.rl_training import trainings
     from mayavi.gym_env.chain_rows import ChainRowsEnv
     from mayavi.gym_env.registry import ENVS
 
-    Fork.replica("ethereum")  # built before anything that only opens it
     sizes = QUICK_ROWS if effort.quick else ROWS
     on_chain = [name for name, each in ENVS.items() if issubclass(each.load(), ChainRowsEnv)]
     shares = {name: environment(section, name, sizes, effort) for name in on_chain}

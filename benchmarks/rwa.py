@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable, timed
+from benchmarks.report import Effort, Quantity, Row, Section, Target, require_packages, timed
 from benchmarks.startup import command, run
 from benchmarks.timing import Timing, in_turns
 
@@ -30,11 +30,7 @@ CORES = min(2, len(os.sched_getaffinity(0)))
 def measure(effort: Effort) -> Section:
     """Measure from the market up."""
     section = Section("rwa", "the portfolio of USDY, mETH and MI4")
-    try:
-        import gymnasium  # noqa: F401
-        import sb3_contrib  # noqa: F401
-    except ModuleNotFoundError as missing:
-        raise Unavailable(f"{missing.name} is not installed", "`pip install 'mayavi-sim[rl]'` installs it") from None
+    require_packages("gymnasium", "sb3_contrib")
     market(section, effort)
     environment(section, effort)
     backtest(section, effort)

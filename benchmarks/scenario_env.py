@@ -11,10 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.position import REPOSITORY
-from benchmarks.report import Effort, Quantity, Row, Section, Unavailable
+from benchmarks.position import open_replica
+from benchmarks.report import Effort, Quantity, Row, Section, require_packages
 from benchmarks.timing import Timing, in_turns
-from mayavi import Fork
 
 ROUNDS = 6
 HORIZON = 12
@@ -44,15 +43,13 @@ learner:
 
 def measure(effort: Effort) -> Section:
     """Measure steps a second of both environments in the same rounds, and the parts of a scenario's step."""
-    os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
-    section = Section("scenario_env", "a borrower on Aave V3, as a scenario and as a row environment")
-    try:
-        import gymnasium
-    except ModuleNotFoundError as missing:
-        raise Unavailable(f"{missing.name} is not installed", "`pip install 'mayavi-sim[rl]'` installs it") from None
+    require_packages("gymnasium")
+    open_replica()  # built before anything is timed
+    import gymnasium
+
     from mayavi.gym_env.registry import make_vector
 
-    Fork.replica("ethereum")  # built before anything that only opens it
+    section = Section("scenario_env", "a borrower on Aave V3, as a scenario and as a row environment")
     cores = min(2, len(os.sched_getaffinity(0)))
     contestants: dict[str, Batch] = {
         f"row environment aave-shock, {rows} row{'s'[: rows - 1]}, 1 thread": Batch(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import statistics
 import tempfile
 import time
@@ -13,11 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.node_evm import act_on_node
-from benchmarks.position import REPOSITORY
+from benchmarks.position import open_replica
 from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable, timed
 from benchmarks.startup import command, run
 from benchmarks.timing import in_turns
-from mayavi import Fork
 from mayavi.agents.base import Agent
 from mayavi.agents.liquidation.liquidator import LiquidatorAgent
 from mayavi.agents.trading.arbitrageur import ArbitrageurAgent
@@ -54,9 +52,8 @@ SEED = 7
 
 def measure(effort: Effort) -> Section:
     """Measure everything in a temporary store."""
-    os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
+    open_replica()  # built before anything is timed
     section = Section("sim", "simulations on the Ethereum replica")
-    Fork.replica("ethereum")  # built before anything that only opens it
     with tempfile.TemporaryDirectory() as folder:
         worked_example(section, effort, Path(folder))
         population(section, effort, Path(folder))

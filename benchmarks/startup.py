@@ -6,6 +6,7 @@ Whole processes are timed from the outside, the interpreter's own start included
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,8 @@ PROCESS_ROUNDS = 11
 BUILD_ROUNDS = 7
 LOAD_ROUNDS = 21
 EXAMPLE = "mayavi run aave_borrower --seed 7"
+LIBRARIES = "import duckdb, numpy.random, pydantic.main, typer, yaml"
+"""The packages that a run uses: no change of ours makes their import faster."""
 
 
 def measure(effort: Effort) -> Section:
@@ -53,6 +56,7 @@ def measure(effort: Effort) -> Section:
             limit = Quantity(limits_ms[what], "ms")
             section.targets.append(Target(what, limit, Quantity(timing.median * 1e3, "ms")))
 
+    compare_with_libraries(section, mayavi, effort)
     path = replica_path("ethereum")
     loading = in_turns({"load": lambda: seconds_each(lambda: Fork.load_snapshot(path), 1)}, effort.rounds(LOAD_ROUNDS))[
         "load"
@@ -69,6 +73,34 @@ def measure(effort: Effort) -> Section:
         measured = Quantity(building[what].median, "s")
         section.targets.append(Target(f"{what}, nothing cached", Quantity(limit_s, "s"), measured))
     return section
+
+
+def compare_with_libraries(section: Section, mayavi: list[str], effort: Effort) -> None:
+    """Compare the CPU time of the worked example with that of importing the libraries it uses."""
+    example, libraries = f"{EXAMPLE}, CPU time", f"python -c '{LIBRARIES}', CPU time"
+    contestants = {
+        libraries: cpu_time(run([sys.executable, "-c", LIBRARIES])),
+        example: cpu_time(run_example(mayavi, PYTHONDONTWRITEBYTECODE="1")),
+    }
+    found = in_turns(contestants, effort.rounds(PROCESS_ROUNDS))
+    ratio = Quantity(found[example].ratio(found[libraries]), "×")
+    section.rows += [timed(libraries, found[libraries], "ms"), timed(example, found[example], "ms", ratio=ratio)]
+    section.targets.append(Target(f"{example}, to the import of its libraries", Quantity(1.6, "×"), ratio))
+
+
+def cpu_time(process: Callable[[], float]) -> Callable[[], float]:
+    """CPU seconds of a process and its threads instead of the time from its start to its end."""
+
+    def used() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return children.ru_utime + children.ru_stime
+
+    def once() -> float:
+        before = used()
+        process()
+        return used() - before
+
+    return once
 
 
 def command() -> list[str]:

@@ -58,6 +58,16 @@ def _ray(percent: str) -> int:
     return int(Decimal(percent) * RAY_PERCENT)
 
 
+def _block(number: int, *, timestamp: int, base_fee_wei: int) -> dict[str, int]:
+    return {
+        "number": number,
+        "timestamp": timestamp,
+        "seconds": 12,
+        "gas_limit": 30_000_000,
+        "base_fee_wei": base_fee_wei,
+    }
+
+
 def _sources(date: str, hour: str, header: str) -> list[dict[str, str]]:
     return [
         {"what": "Aave V3 addresses", "from": "configuration of Aave V3 Ethereum", "date": "2023-10-31"},
@@ -80,6 +90,21 @@ _OTHER_PRICES = (
     "5 % a year; WBTC is priced as BTC"
 )
 _PROTOCOLS = "only Aave V3 and Uniswap V3: of Spark, Compound V3 and Curve no parameters of this day are at hand"
+
+
+def _differences(*, dates: str, listings: str, **reserves: str) -> dict[str, str]:
+    """Differences from the chain: those of the day, those of some reserves, and those of all days."""
+    return {
+        "dates": dates,
+        "listings": listings,
+        "other prices": _OTHER_PRICES,
+        "protocols": _PROTOCOLS,
+        **reserves,
+        "UNI": DIFFERENCES["UNI"],
+        "permit": DIFFERENCES["permit"],
+    }
+
+
 _USDT_NO_COLLATERAL = {
     "usageAsCollateralEnabled": False,
     "ltv": 0,
@@ -92,25 +117,15 @@ _BEFORE_AUGUST_28 = {"ltv": 6700, "liquidationThreshold": 7400}  # rETH and cbET
 _DAI_BEFORE_AUGUST_28 = {"ltv": 6700, "liquidationBonus": 10400}  # payloads of 29 May and 28 August 2023
 
 JULY_2023 = Day(
-    block={
-        "number": 17_666_333,
-        "timestamp": 1689029411,
-        "seconds": 12,
-        "gas_limit": 30_000_000,
-        "base_fee_wei": 14_677_335_454,
-    },
+    block=_block(17_666_333, timestamp=1689029411, base_fee_wei=14_677_335_454),
     title="Ethereum mainnet, 10 July 2023",
     btc_hour="2023-07-10 22:00:00",
     sources=_sources("2023-07-10", "22:00", "17,666,333"),
-    differences={
-        "dates": "block and prices are of 10 July 2023. No payload was written between 18 June and 19 July 2023, so "
+    differences=_differences(
+        dates="block and prices are of 10 July 2023. No payload was written between 18 June and 19 July 2023, so "
         "every recorded parameter is of that day; parameters that no payload names are of 31 October 2023",
-        "listings": "the reserves up to FRAX, which were listed before GHO of 15 July 2023",
-        "other prices": _OTHER_PRICES,
-        "protocols": _PROTOCOLS,
-        "UNI": DIFFERENCES["UNI"],
-        "permit": DIFFERENCES["permit"],
-    },
+        listings="the reserves up to FRAX, which were listed before GHO of 15 July 2023",
+    ),
     listed=LISTING_ORDER[: LISTING_ORDER.index("GHO")],
     spot=SPOT,
     reserves={
@@ -134,28 +149,18 @@ JULY_2023 = Day(
 )
 
 SEPTEMBER_2023 = Day(
-    block={
-        "number": 18_085_863,
-        "timestamp": 1694105579,
-        "seconds": 12,
-        "gas_limit": 30_000_000,
-        "base_fee_wei": 21_738_310_146,
-    },
+    block=_block(18_085_863, timestamp=1694105579, base_fee_wei=21_738_310_146),
     title="Ethereum mainnet, 7 September 2023",
     btc_hour="2023-09-07 16:00:00",
     sources=_sources("2023-09-07", "16:00", "18,085,863"),
-    differences={
-        "dates": "block and prices are of 7 September 2023. A payload has the date on which it was written: caps of "
+    differences=_differences(
+        dates="block and prices are of 7 September 2023. A payload has the date on which it was written: caps of "
         "the risk steward hold from that day on, what governance votes on from 14 days later. So the thresholds of "
         "wstETH, cbETH, rETH and DAI of 28 August and GHO's rate of 4 September do not hold yet; on chain they may "
         "have. Parameters that no payload names are of 31 October 2023",
-        "listings": "the reserves up to sDAI; STG and KNC were proposed on 8 October 2023",
-        "other prices": _OTHER_PRICES,
-        "protocols": _PROTOCOLS,
-        "GHO": DIFFERENCES["GHO"].replace("3 %", "1.5 %") + ". It was paused in these weeks, and is open here",
-        "UNI": DIFFERENCES["UNI"],
-        "permit": DIFFERENCES["permit"],
-    },
+        listings="the reserves up to sDAI; STG and KNC were proposed on 8 October 2023",
+        GHO=DIFFERENCES["GHO"].replace("3 %", "1.5 %") + ". It was paused in these weeks, and is open here",
+    ),
     listed=LISTING_ORDER[: LISTING_ORDER.index("STG")],
     spot=SPOT,
     reserves={

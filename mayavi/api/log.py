@@ -33,7 +33,7 @@ LOGGING: dict[str, Any] = {
 
 
 def hide(secret: str) -> None:
-    """Keep a secret that has no form of its own, such as the bootstrap key, out of the log."""
+    """Redact a secret that no pattern matches, such as the bootstrap key."""
     _HIDDEN.add(json.dumps(secret)[1:-1])
 
 

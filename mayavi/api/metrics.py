@@ -20,7 +20,7 @@ _SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Metrics:
-    """Counters in a registry of their own. Those of the queue are read from the database when they are asked for."""
+    """Counters in a registry of their own. Those of the queue are read from the database on each request."""
 
     def __init__(self, database: ServiceDatabase) -> None:
         self.registry = CollectorRegistry()

@@ -18,7 +18,7 @@ _FRESH_S = 1.0
 
 
 class ReadinessChecks:
-    """Checks of database, store, workers and disk. Everybody may ask, so an answer is kept for a second."""
+    """Checks of database, store, workers and disk. The route is public, so an answer is cached for a second."""
 
     def __init__(self, service: Service) -> None:
         self.service = service

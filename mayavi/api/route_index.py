@@ -11,7 +11,7 @@ _ANY_LENGTH = -1
 
 
 class RouteIndex(BaseRoute):
-    """Stands before the routes of an application. What it does not find, they answer: unknown paths, wrong methods."""
+    """Looks up a route before the application tries all, and leaves unknown paths and wrong methods to it."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes: dict[tuple[str, str, int], list[Route]] = {}

@@ -84,7 +84,12 @@ def app_of(entries: Iterable[Entry] = ENTRIES) -> typer.Typer:
     return app
 
 
+def entry_of(words: Sequence[str]) -> Entry | None:
+    """The command or group that `words` name; None for options first, help for all commands, or an unknown name."""
+    return next((entry for entry in ENTRIES if words and entry.name == words[0]), None)
+
+
 def app_for(words: Sequence[str]) -> typer.Typer:
     """The command tree with only the command that `words` name: importing and parsing all takes 60 ms."""
-    named = [entry for entry in ENTRIES if words and entry.name == words[0]]
-    return app_of(named or ENTRIES)  # options first, help for all commands, or an unknown name
+    named = entry_of(words)
+    return app_of([named] if named else ENTRIES)

@@ -1,4 +1,4 @@
-"""`Client`: submit runs and sweeps to a service, wait for them, and read what they gave."""
+"""`Client`: submit runs and sweeps to a service, wait for them, and read their results."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Client:
 
     def wait(self, run_id: str, progress: OnProgress | None = None) -> RunDetails:
         """Wait for the end of a run, through restarts of the server, and return it, however it ended."""
-        _tell(self.events(run_id), progress)
+        _report_progress(self.events(run_id), progress)
         return self.show(run_id)
 
     def events(self, run_id: str) -> Iterator[Event]:
@@ -216,7 +216,7 @@ class Client:
 
     def wait_sweep(self, sweep_id: str, progress: OnProgress | None = None) -> SweepDetails:
         """Wait for the end of a sweep and return it, however it ended; progress counts its runs."""
-        _tell(self.sweep_events(sweep_id), progress)
+        _report_progress(self.sweep_events(sweep_id), progress)
         return self.show_sweep(sweep_id)
 
     def sweep_events(self, sweep_id: str) -> Iterator[Event]:
@@ -255,8 +255,8 @@ class Client:
         return self._transport.request(method, path, **options).json()
 
 
-def _tell(events: Iterable[Event], progress: OnProgress | None) -> None:
-    """Read events to their end and pass progress on."""
+def _report_progress(events: Iterable[Event], progress: OnProgress | None) -> None:
+    """Read events to the last one and report progress."""
     for event in events:
         if event.progress is not None and progress is not None:
             progress(event.progress)

@@ -61,7 +61,7 @@ class Transport:
 
     @contextmanager
     def stream(self, path: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
-        """Open an answer that arrives over time; `ServiceUnreachable` where the connection breaks."""
+        """Open a streamed answer; raise `ServiceUnreachable` if the connection breaks."""
         try:
             with self._http.stream("GET", path, headers=dict(headers or {}), timeout=_STREAM_TIMEOUT) as answer:
                 if answer.is_error:

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 AGENTS, SCENARIOS = "mayavi.agents", "mayavi.scenarios"
 PROTOCOLS, ENVIRONMENTS = "mayavi.protocols", "mayavi.environments"
 NOUNS = {AGENTS: "agent kind", SCENARIOS: "scenario", PROTOCOLS: "protocol", ENVIRONMENTS: "environment"}
-"""What an entry point of each group offers."""
+"""Noun for what an entry point of each group provides."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point of one of our groups. `error` says why it cannot be used, empty if it can or was not tried."""
+    """Entry point of a Mayavi group. `error` says why it cannot be used; empty if it can, or was not loaded yet."""
 
     group: str
     name: str
     value: str
-    """What it refers to: `my_package.whale:Whale`."""
+    """Object that the entry point refers to: `my_package.whale:Whale`."""
     distribution: str = ""
     version: str = ""
     error: str = ""
 
     @property
     def noun(self) -> str:
-        """What it offers: an agent kind, a scenario, a protocol or an environment."""
+        """Kind of plugin: an agent kind, a scenario, a protocol or an environment."""
         return NOUNS[self.group]
 
     @property
@@ -100,7 +100,7 @@ def plugins(group: str) -> list[Plugin]:
 
 
 def tried(group: str, built_in: Collection[str], use: Callable[[Plugin], object]) -> list[Plugin]:
-    """Return all plugins of a group; those that `use` cannot load, or whose name is taken, with their `error`."""
+    """Load all plugins of a group with `use`; return them, with an `error` where that fails or the name is taken."""
     found = plugins(group)
     listed = []
     for each in found:
@@ -129,5 +129,5 @@ def _plugin(entry: EntryPoint) -> Plugin:
 
 
 def _unique(found: Iterable[Plugin]) -> list[Plugin]:
-    """Drop repetitions: a folder that is on the path twice is read twice."""
+    """Drop duplicates: a folder that is on the path twice is read twice."""
     return list(dict.fromkeys(found))

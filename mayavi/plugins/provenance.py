@@ -82,7 +82,7 @@ def _file_of(root: Path, name: str) -> Path | None:
 
 
 def _imported(source: bytes, name: str, is_package: bool) -> Iterator[str]:
-    """Names that a module imports, as far as its text says."""
+    """Names in the import statements of a module."""
     package = name if is_package else name.rpartition(".")[0]
     try:
         tree = ast.parse(source)

@@ -1,4 +1,4 @@
-"""`Control`: take an agent over, so that a policy chooses what one of its accounts does."""
+"""`Control`: let a policy choose the actions of one account of an agent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mayavi.agents.base import Agent, Intent, StepResult, World
 from mayavi.errors import UnknownName, UsageError
-from mayavi.scenario_env.desk import MILLION, Desk
+from mayavi.scenario_env.learner_account import MILLION, LearnerAccount
 from mayavi.scenarios.models.learner import HOLD, SCRIPTED, VERBS, ActionChoice
 from mayavi.sim.world_state import WorldState
 
@@ -25,14 +25,14 @@ PLAY_SCRIPT = Chosen(ActionChoice(do=SCRIPTED))
 
 
 class Control:
-    """Controls one account of an agent; the agent prepares as before, and acts itself for its other accounts.
+    """Replaces the actions of one account by those that a policy chooses; the agent acts for its other accounts.
 
     `choose` sets what the account does in its next step. Actions other than `scripted` are carried out once a step, by
     an agent that acts in every block too.
     """
 
-    def __init__(self, agent: Agent, account: str, desk: Desk) -> None:
-        self.agent, self.account, self.desk = agent, account, desk
+    def __init__(self, agent: Agent, account: str, learner_account: LearnerAccount) -> None:
+        self.agent, self.account, self.learner_account = agent, account, learner_account
         self.script = agent.step
         self._shares = len(accounts_of(agent)) > 1
         self._chosen: Sequence[Chosen] = ()
@@ -40,7 +40,7 @@ class Control:
         agent.step = self.step  # type: ignore[method-assign]  # of this one object
 
     def choose(self, chosen: Sequence[Chosen]) -> None:
-        """Set the actions of the next step; none of them is to do nothing."""
+        """Set the actions of the next step; an empty sequence does nothing."""
         self._chosen = chosen
 
     def step(self, world: World, step_idx: int) -> StepResult:
@@ -64,20 +64,20 @@ class Control:
         if action.do not in VERBS:
             share_ppm = int(action.share * MILLION) * part_ppm // MILLION
             return self.agent.act(world, action.do, share_ppm).intents
-        intent = self.desk.intent(action, part_ppm)
+        intent = self.learner_account.intent(action, part_ppm)
         return [] if intent is None else [intent]
 
 
-def check_actions(agent: Agent, actions: Sequence[ActionChoice], desk: Desk) -> None:
+def check_actions(agent: Agent, actions: Sequence[ActionChoice], learner_account: LearnerAccount) -> None:
     """Raise `UnknownName` or `UsageError` for an action that the agent, its market or its tokens do not allow."""
     known = [*VERBS, SCRIPTED, *agent.learner_actions]
     for action in actions:
         if action.do not in known:
             raise UnknownName.of("action", action.do, known, f"there are: {', '.join(known)}")
         if action.do in VERBS:
-            desk.check(action)
+            learner_account.check(action)
         if action.opposite is not None:
-            check_actions(agent, [action.opposite], desk)
+            check_actions(agent, [action.opposite], learner_account)
 
 
 def find_agent(world: WorldState, name: str) -> tuple[Agent, str]:

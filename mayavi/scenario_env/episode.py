@@ -7,8 +7,8 @@ from typing import Any
 
 from mayavi.errors import UsageError
 from mayavi.scenario_env.control import Chosen, Control, block_of, check_actions, find_agent
-from mayavi.scenario_env.desk import Desk
 from mayavi.scenario_env.figures import FigureReader
+from mayavi.scenario_env.learner_account import LearnerAccount
 from mayavi.scenario_env.own_figures import OwnFigures, OwnTally, Value
 from mayavi.scenario_env.simulations import EpisodeSource, Simulation
 from mayavi.scenarios.build.lending_markets import market_name
@@ -29,7 +29,7 @@ class Episode:
     `figures` are exact and belong to the state at the pause, which is the one that the agents of the learner's block
     observe. After the last step they belong to the state at its end. With a `runner` the rows of the run are recorded
     as `mayavi run` does; without, nothing is recorded and the hooks of the scenario are left out. `places` are the
-    readers of market figures that an episode of the same source found.
+    indices of the readers that have the learner's market figures, if another episode of `source` has found them.
     """
 
     def __init__(
@@ -44,29 +44,31 @@ class Episode:
         """`RunEnd` of a recorded run, once it is over."""
         agent, account = find_agent(world, learner.agent)
         settings = source.settings(learner.agent)
-        desk = Desk(world.fork, account, world.address(account), learner.market or _market_of(settings))
+        learner_account = LearnerAccount(
+            world.fork, account, world.address(account), learner.market or _market_of(settings)
+        )
         self.tally = OwnTally(account)
         if runner is None:
             scheduler.hooks, scheduler.tally = (self.tally,), RunTally()
         else:
             scheduler.hooks = (*scheduler.hooks, self.tally)
-        self.control = Control(agent, account, desk)
+        self.control = Control(agent, account, learner_account)
         self._block = block_of(scheduler.blocks, agent)
         self._simulation = simulation
         self._parts = self._ticks() if runner is None else runner(simulation).run_in_parts(pause_before=self._block)
         self._proceed()
         tokens = learner.tokens if learner.tokens is not None else tokens_of(learner, settings)
-        own = OwnFigures(world, agent, desk, self.tally, tokens)
+        own = OwnFigures(world, agent, learner_account, self.tally, tokens)
         self._reader = FigureReader(names_of(learner), world, own, simulation.readers, source.steps, places)
         self.figures: dict[str, Value] = self._reader.read()
 
     def check(self, learner: Learner) -> None:
         """Raise `UsageError` for actions that the learner cannot take."""
-        check_actions(self.control.agent, learner.actions, self.control.desk)
+        check_actions(self.control.agent, learner.actions, self.control.learner_account)
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Places of the readers that have the learner's market figures."""
+        """Indices of the readers that have the learner's market figures."""
         return self._reader.places
 
     def step(self, chosen: Sequence[Chosen]) -> None:
@@ -89,7 +91,7 @@ class Episode:
             yield from self._simulation.scheduler.tick_in_parts(self._block)
 
     def close(self) -> None:
-        """Leave the simulation where it is."""
+        """End the simulation before its last step."""
         self._parts.close()
 
 

@@ -24,7 +24,7 @@ class FigureReader:
     """Reads the figures `names`; raises `UnknownName` with the nearest name for one that does not exist.
 
     Make it when the simulation is paused in its first step: which readers have the market figures is found by reading
-    all of them. `places` are those readers, as another episode of the same scenario found them.
+    all of them. `places` are the indices of those readers, if another episode of the same scenario has found them.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class FigureReader:
     # -- market figures -----------------------------------------------------------------------------------------------
 
     def _find(self, readers: Sequence[Reader]) -> tuple[int, ...]:
-        """Return the places of the readers that have the wanted figures."""
+        """Return the indices of the readers that have the wanted figures."""
         if not self._keys:
             return ()
         with self.world.observing():

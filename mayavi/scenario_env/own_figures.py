@@ -11,7 +11,7 @@ from mayavi.agents.base import Agent
 from mayavi.agents.lending.market import Health
 from mayavi.errors import ExecutionError, UnknownName, UsageError
 from mayavi.evm.units import WAD
-from mayavi.scenario_env.desk import Desk
+from mayavi.scenario_env.learner_account import LearnerAccount
 from mayavi.scenarios.build.pricing import oracle_usd_e8
 from mayavi.scenarios.build.routes import deepest_pool
 from mayavi.sim.hooks import Hook
@@ -59,16 +59,24 @@ class OwnTally(Hook):
 
 
 class OwnFigures:
-    """Reads figures of the account of `desk`. `tokens` are those of its wallet that count as wealth."""
+    """Reads figures of the learner's account. `tokens` are those of its wallet that count as wealth."""
 
-    def __init__(self, world: WorldState, agent: Agent, desk: Desk, tally: OwnTally, tokens: Sequence[str]) -> None:
-        self.world, self.agent, self.desk, self.tally, self.tokens = world, agent, desk, tally, tuple(tokens)
+    def __init__(
+        self, world: WorldState, agent: Agent, learner_account: LearnerAccount, tally: OwnTally, tokens: Sequence[str]
+    ) -> None:
+        self.world, self.agent, self.learner_account, self.tally, self.tokens = (
+            world,
+            agent,
+            learner_account,
+            tally,
+            tuple(tokens),
+        )
         self._health: Health | None = None
         self._own: dict[str, tuple[int, str]] | None = None
         self._pricers: dict[str, Callable[[], int]] = {}
 
     def refresh(self) -> None:
-        """Forget what was read before: the chain has moved on."""
+        """Discard figures that were read before: the chain has moved on."""
         self._health = self._own = None
 
     def known(self) -> list[str]:
@@ -80,7 +88,7 @@ class OwnFigures:
     def health(self) -> Health:
         """Health of the account, read once."""
         if self._health is None:
-            self._health = self.desk.holder.health()
+            self._health = self.learner_account.holder.health()
         return self._health
 
     def read(self, name: str) -> Value:
@@ -96,7 +104,7 @@ class OwnFigures:
             "debt": lambda: Value(self.health.debt_value_e8, self._quote),
             "headroom": lambda: Value(max(0, self.health.borrow_limit_e8 - self.health.debt_value_e8), self._quote),
             "wealth": lambda: Value(self.wealth_e8(), "usd_e8"),
-            "native": lambda: Value(self.world.fork.balance(self.desk.address), "wad"),
+            "native": lambda: Value(self.world.fork.balance(self.learner_account.address), "wad"),
             "liquidations": lambda: Value(self.tally.liquidations, "count"),
             "actions": lambda: Value(self.tally.actions, "count"),
             "failed": lambda: Value(self.tally.failed, "count"),
@@ -115,13 +123,13 @@ class OwnFigures:
 
     @cached_property
     def _quote(self) -> str:
-        return "eth_e8" if self.desk.lending.quote == "ETH" else "usd_e8"
+        return "eth_e8" if self.learner_account.lending.quote == "ETH" else "usd_e8"
 
     def _of_token(self, figure: str, token: str) -> Value:
-        desk, unit = self.desk, f"e{self.desk.token(token).decimals}"
+        account, unit = self.learner_account, f"e{self.learner_account.token(token).decimals}"
         if figure == "balance":
-            return Value(desk.balance(token), unit)
-        return Value(desk.holder.supplied(token) if figure == "supplied" else desk.holder.debt(token), unit)
+            return Value(account.balance(token), unit)
+        return Value(account.holder.supplied(token) if figure == "supplied" else account.holder.debt(token), unit)
 
     # -- wealth -------------------------------------------------------------------------------------------------------
 
@@ -129,15 +137,15 @@ class OwnFigures:
         """Collateral and tokens of the wallet less debt, in dollars with eight decimals."""
         total = self._lent_e8() if self._lends else 0
         for symbol in self.tokens:
-            held = self.desk.balance(symbol)
+            held = self.learner_account.balance(symbol)
             if held:
-                total += held * self.price_usd_e8(symbol) // 10 ** self.desk.token(symbol).decimals
+                total += held * self.price_usd_e8(symbol) // 10 ** self.learner_account.token(symbol).decimals
         return total
 
     @cached_property
     def _lends(self) -> bool:
         try:
-            return bool(self.desk.lending)
+            return bool(self.learner_account.lending)
         except UsageError:  # a chain without that market
             return False
 
@@ -152,11 +160,14 @@ class OwnFigures:
         return self._pricers[symbol]()
 
     def _pricer(self, symbol: str) -> Callable[[], int]:
-        """Find out what prices a token."""
-        desk = self.desk
-        tries: list[Callable[[], int]] = [lambda: oracle_usd_e8(desk.fork, symbol), lambda: self._by_pool(symbol)]
-        if self._lends and desk.lending.quote == "USD":
-            tries.insert(0, lambda: desk.lending.price_e8(symbol))
+        """Return the function that prices a token."""
+        account = self.learner_account
+        tries: list[Callable[[], int]] = [
+            lambda: oracle_usd_e8(account.fork, symbol),
+            lambda: self._by_pool(symbol),
+        ]
+        if self._lends and account.lending.quote == "USD":
+            tries.insert(0, lambda: account.lending.price_e8(symbol))
         for attempt in tries:
             try:
                 attempt()
@@ -172,11 +183,11 @@ class OwnFigures:
         from mayavi.protocols.uniswap.market import UniswapV3
 
         for quote in _QUOTES:
-            if quote in self.desk.fork.labels and quote != symbol:
-                fee = deepest_pool(self.desk.fork, symbol, quote)
+            if quote in self.learner_account.fork.labels and quote != symbol:
+                fee = deepest_pool(self.learner_account.fork, symbol, quote)
                 if fee is not None:
-                    pool = UniswapV3(self.desk.fork).pool(symbol, quote, fee)
-                    base_is_0 = pool.token0.address == self.desk.token(symbol).address
+                    pool = UniswapV3(self.learner_account.fork).pool(symbol, quote, fee)
+                    base_is_0 = pool.token0.address == self.learner_account.token(symbol).address
                     price = pool_price_wad(pool, pool.sqrt_price_x96, base_is_0=base_is_0)
-                    return price * oracle_usd_e8(self.desk.fork, quote) // WAD
+                    return price * oracle_usd_e8(self.learner_account.fork, quote) // WAD
         raise UsageError(f"no pool prices {symbol}")

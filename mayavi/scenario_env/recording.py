@@ -60,17 +60,8 @@ def record_episode(
     with SegmentRecorder(request.store) if recorder is None else nullcontext(recorder) as rows_to:
 
         def runner(simulation: Simulation) -> Runner:
-            built = simulation.built
-            assert built is not None  # a scenario's
-            return Runner(
-                built.world,
-                built.scheduler,
-                steps=built.steps,
-                recorder=rows_to,
-                info=info,
-                kpis=built.kpis,
-                accounts=built.accounts,
-            )
+            assert simulation.built is not None  # a scenario's
+            return simulation.built.runner(rows_to, info)
 
         end = _play(rows, policy, episode, runner)
     return run_result(info, end, request.store)

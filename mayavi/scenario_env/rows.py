@@ -15,8 +15,8 @@ from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
 from mayavi.protocols.health import NO_DEBT
 from mayavi.scenario_env.config import ScenarioEnvConfig
 from mayavi.scenario_env.control import PLAY_SCRIPT, Chosen
-from mayavi.scenario_env.desk import MILLION
 from mayavi.scenario_env.episode import Episode, RunnerOf
+from mayavi.scenario_env.learner_account import MILLION
 from mayavi.scenario_env.observations import Entry, entry_of, observation
 from mayavi.scenario_env.own_figures import Value
 from mayavi.scenario_env.rewards import check_start, has_ended, reward
@@ -49,7 +49,7 @@ class ScenarioRows(RowsEnv[ScenarioEnvConfig]):
     Discrete action 0 does nothing, the others are `actions` in their order. A continuous action has a number from -1 to
     1 for each of them: above zero a part of the action, below zero a part of its `opposite`, if it has one.
 
-    A row is a simulation of its own, so rows cost time one after the other; several processes share the work. Episode n
+    Each row is a separate simulation. Rows are played one after the other; several processes share the work. Episode n
     of a split is the run of the scenario with seed `FIRST_SEEDS[split] + n`.
     """
 
@@ -73,7 +73,7 @@ class ScenarioRows(RowsEnv[ScenarioEnvConfig]):
         super().__init__(config, rows, threads=threads)
         self.source, self.learner, self.world_digest = source, source.learner, source.world_digest
         self.recording: RunnerOf | None = None
-        """Makes the runner that records episodes; none are recorded without."""
+        """Factory of the runner that records an episode; None records nothing."""
         self._prepare_spaces()
         self._playing: list[Episode | None] = [None] * rows
         self._history: list[list[tuple[Chosen, ...]]] = [[] for _ in range(rows)]
@@ -87,7 +87,7 @@ class ScenarioRows(RowsEnv[ScenarioEnvConfig]):
         }
 
     def _prepare_spaces(self) -> None:
-        """Open the fixed episode: it says which figures there are and whether the actions are possible."""
+        """Open the fixed episode to find the figures there are, and to check the actions."""
         learner = self.learner
         probe = Episode(self.source, self.source.seed)
         probe.check(learner)
@@ -165,7 +165,7 @@ class ScenarioRows(RowsEnv[ScenarioEnvConfig]):
         self._scripts_next = True
 
     def chosen(self, action: Any) -> tuple[Chosen, ...]:
-        """What an action of the action space means."""
+        """Return the learner's actions that an action of the action space stands for."""
         if self.config.actions == "discrete":
             return (Chosen(self.learner.actions[int(action) - 1]),) if int(action) else ()
         found = []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Simulation:
-    """One episode's world and scheduler, not yet begun. `readers` give the market figures that may be observed."""
+    """World and scheduler of an episode before its first step. `readers` have the market figures to observe."""
 
     world: WorldState
     scheduler: Scheduler
@@ -38,7 +38,7 @@ class Simulation:
 
 
 class EpisodeSource(Protocol):
-    """Protocol for what episodes are made of."""
+    """Protocol for sources of episodes."""
 
     name: str
     steps: int
@@ -155,7 +155,7 @@ class Simulations:
         return found
 
     def settings(self, agent: str) -> None:
-        """Nothing: agents have been made in Python."""
+        """Return None: agents that are made in Python have no settings."""
 
 
 def load(config: ScenarioEnvConfig) -> Scenario:

@@ -18,13 +18,13 @@ from mayavi.evm.address import ZERO_ADDRESS
 from mayavi.evm.units import RAY, WAD
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.chainlink.price_feed import PriceFeed
-from mayavi.protocols.compound.market import YEAR_SECONDS, CompoundV3
-from mayavi.protocols.curve.pool import CurveStableSwap
 from mayavi.protocols.tokens import Erc20
-from mayavi.protocols.uniswap.pool import UniswapV3Pool
 
 if TYPE_CHECKING:
     from mayavi.evm.fleet import Words
+    from mayavi.protocols.compound.market import CompoundV3
+    from mayavi.protocols.curve.pool import CurveStableSwap
+    from mayavi.protocols.uniswap.pool import UniswapV3Pool
     from mayavi.sim.world_state import WorldState
 
 _SCALES = {"ray": 27, "wad": 18, "usd_e8": 8, "eth_e8": 8, "bps": 4}
@@ -132,6 +132,8 @@ class CompoundFigures:
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
         """Read the figures of the market, then those of its collateral assets."""
+        from mayavi.protocols.compound.market import YEAR_SECONDS
+
         del worth
         market, comet = self.market, self.market.contract
         base, quote, assets = self._fixed
@@ -177,7 +179,7 @@ class PopulationFigures:
         self.accounts, self.traced = tuple(accounts), tuple(traced)
         self._rows = {name: row for row, name in enumerate(self.accounts)}
         self._places: tuple[bytes, ...] = ()
-        self.unit = "eth_e8" if isinstance(market, CompoundV3) and market.quote == "ETH" else "usd_e8"
+        self.unit = "eth_e8" if not isinstance(market, AaveV3) and market.quote == "ETH" else "usd_e8"
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
         """Read the figures of the population, then of single accounts."""

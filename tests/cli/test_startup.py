@@ -162,8 +162,68 @@ def test_reading_a_scenario_needs_no_database_and_no_search_for_plugins() -> Non
     assert not imported & {"rich", "duckdb", "mayavi.worlds.tables.chain"}
 
 
-def test_a_run_imports_nothing_that_reads_the_database(tmp_path: Path) -> None:
-    arguments = ["run", "aave_borrower", "--steps", "1", "--store", str(tmp_path / "runs.duckdb")]
-    imported = modules_after(f"from mayavi.cli import main; assert main({arguments!r}) == 0")
+NOT_FOR_A_RUN = {
+    *("duckdb", "rich", "httpx", "pandas", "pyarrow", "scipy", "jinja2", "sqlite3", "vyper", "fastapi", "ray", "torch"),
+    *("asyncio", "email", "html", "multiprocessing", "socket", "zipfile"),
+    *("mayavi.report", "mayavi.statistics", "mayavi.scenario_env", "mayavi.scenarios.sweep", "mayavi.cli.sweep"),
+    *("mayavi.sim.store.store", "mayavi.sim.store.explanation", "mayavi.worlds.tables.chain"),
+    *("mayavi.protocols.compound", "mayavi.protocols.curve", "mayavi.protocols.uniswap.pool"),
+    *("mayavi.agents.lending.compound", "mayavi.agents.lending.mixed_loan", "mayavi.agents.liquidation.liquidator"),
+    *("mayavi.scenarios.build.positions", "mayavi.scenarios.build.trading"),
+}
+"""Modules that take long to import and that a run of one borrower on Aave does not need."""
+
+
+def test_a_run_of_one_borrower_imports_nothing_else(tmp_path: Path) -> None:
+    arguments = ["mayavi", "run", "aave_borrower", "--steps", "1", "--store", str(tmp_path / "runs.duckdb")]
+    imported = modules_after(f"import sys; sys.argv = {arguments!r}; from mayavi.cli import main; assert main() == 0")
     assert "mayavi.sim.store.recorder" in imported
-    assert not imported & {"mayavi.sim.store.store", "mayavi.sim.store.explanation", "mayavi.cli.sweep"}
+    assert "_duckdb" in imported
+    assert not imported & NOT_FOR_A_RUN
+
+
+START_AND_MAKE = """
+import sys
+sys.argv = ["mayavi", "runs", "--help"]
+from mayavi.cli import main
+assert main() == 0
+import dataclasses
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Loan:
+    debt: int
+    holder: str = "alice"
+loan = Loan(3)
+assert (repr(loan), loan, hash(loan)) == ("Loan(debt=3, holder='alice')", Loan(3), hash(Loan(3)))
+assert loan < Loan(4) != Loan(3)
+try:
+    loan.debt = 4
+except dataclasses.FrozenInstanceError:
+    print("frozen", dataclasses.exec.__module__)
+"""
+
+
+def test_methods_of_dataclasses_are_compiled_once(tmp_path: Path) -> None:
+    def start() -> tuple[bytes, int]:
+        environment = {**os.environ, "MAYAVI_CACHE_DIR": str(tmp_path)}
+        command = [sys.executable, "-c", START_AND_MAKE]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
+        assert done.stdout.endswith("frozen mayavi.cli.console.dataclass_cache\n")
+        (file,) = tmp_path.rglob("dataclasses-*")
+        assert file.name == "dataclasses-runs"
+        return file.read_bytes(), file.stat().st_mtime_ns
+
+    kept = start()
+    assert b"FrozenInstanceError" in kept[0]
+    assert start() == kept  # not even written again
+    (file,) = tmp_path.rglob("dataclasses-*")
+    file.write_bytes(kept[0][:100])
+    assert start()[0] == kept[0]
+
+
+def test_package_metadata_is_read_on_use() -> None:
+    statement = "from mayavi.cli.console.lazy_metadata import postpone_metadata; postpone_metadata(); import sys; "
+    statement += "import importlib.metadata; from importlib.metadata import entry_points; import pydantic"
+    used = "; assert 'email' not in sys.modules; assert entry_points(group='console_scripts'); "
+    used += "assert importlib.metadata.version('numpy'); from importlib.metadata import PackageNotFoundError"
+    assert "email" not in modules_after(statement)
+    assert "email" in modules_after(statement + used)

@@ -79,7 +79,7 @@ def test_figures_are_those_of_the_chain_at_the_learners_turn(world: Fork) -> Non
     for action in (3, 0, 2):
         simulation = env.env.episode(0)
         market = AaveV3(simulation.world.fork)
-        account = market.account(simulation.control.desk.address)
+        account = market.account(simulation.control.learner_account.address)
         assert info["own.health_factor"] == account.data().health_factor_wad
         assert info["own.owed.USDC"] == account.debt("USDC")
         # The price of this step is posted before the learner's turn.
@@ -119,13 +119,13 @@ def test_continuous_actions_scale_shares_and_turn_into_their_opposite(world: For
     learner = {"actions": [{"do": "borrow", "token": "USDC", "share": 0.5, "opposite": "repay USDC"}, "repay 10 USDC"]}
     env = ScenarioEnv("learning_borrower", learner=learner, actions="continuous", world=world, horizon=4)
     _, info = env.reset(options={"episode": 2})
-    desk = env.env.episode(0).control.desk
-    owed, room = desk.holder.debt("USDC"), desk.headroom("USDC")
+    learner_account = env.env.episode(0).control.learner_account
+    owed, room = learner_account.holder.debt("USDC"), learner_account.headroom("USDC")
     *_, info = env.step(np.array([0.5, -1.0]))
-    after = desk.holder.debt("USDC")
+    after = learner_account.holder.debt("USDC")
     assert room // 4 <= after - owed <= room // 4 + 10**6  # a quarter of the headroom, and some interest
     *_, info = env.step(np.array([-0.25, 0.5]))
-    assert after * 3 // 4 - 6 * 10**6 < desk.holder.debt("USDC") < after * 3 // 4 - 4 * 10**6
+    assert after * 3 // 4 - 6 * 10**6 < learner_account.holder.debt("USDC") < after * 3 // 4 - 4 * 10**6
     assert info["failed_actions"] == 0
 
 
@@ -136,16 +136,16 @@ def test_supply_withdraw_and_sell_move_what_they_say(world: Fork) -> None:
     }
     env = ScenarioEnv("learning_borrower", learner=learner, world=world, horizon=4)
     env.reset(options={"episode": 2})
-    desk = env.env.episode(0).control.desk
-    supplied, cash = desk.holder.supplied("WETH"), desk.balance("USDC")
+    learner_account = env.env.episode(0).control.learner_account
+    supplied, cash = learner_account.holder.supplied("WETH"), learner_account.balance("USDC")
     env.step(1)
-    assert desk.balance("WETH") == pytest.approx(supplied / 10, rel=1e-4)
-    held = desk.balance("WETH")
+    assert learner_account.balance("WETH") == pytest.approx(supplied / 10, rel=1e-4)
+    held = learner_account.balance("WETH")
     env.step(2)
-    assert desk.balance("WETH") == held - held // 2
-    assert desk.balance("USDC") > cash
+    assert learner_account.balance("WETH") == held - held // 2
+    assert learner_account.balance("USDC") > cash
     *_, info = env.step(3)
-    assert desk.balance("WETH") == 0
+    assert learner_account.balance("WETH") == 0
     assert info["failed_actions"] == 0
 
 

@@ -9,6 +9,7 @@ import pytest
 from mayavi.errors import BadScenario, BadSeries, MayaviError, UnknownName, UsageError
 from mayavi.scenarios import registry
 from mayavi.scenarios.loading import load_scenario, load_text, scenario_source
+from tests.scenarios.refusals import assert_refused
 
 GOOD = """\
 name: mine
@@ -385,12 +386,7 @@ def test_what_is_wrong_with_a_file_of_prices_names_it_and_speaks_yaml(
     text = scenario_source("depeg_cascade")
     old = next(line for line in text.splitlines() if line.startswith("  WETH: {process"))
     scenario.write_text(text.replace(old, "  WETH: {process: path, file: p.csv}"))
-    with pytest.raises(UsageError) as found:
-        load_scenario(scenario)
-    assert "mine.yaml:10:31: '" in found.value.message
-    assert "p.csv'" in found.value.message
-    assert message in found.value.message
-    assert hint in str(found.value.hint)
+    assert_refused(scenario, "mine.yaml:10:31: '", "p.csv'", message, hint=hint)
     mended = {
         "gap": "fill=hold",
         "backwards": "order=descending",

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from mayavi.agents.lending.aave import AaveLending
-from mayavi.agents.lending.aave_v2 import AaveV2Lending
-from mayavi.agents.lending.compound import CompoundLending
 from mayavi.agents.lending.market import LendingMarket
 from mayavi.errors import UnknownName
 from mayavi.evm.fork import Fork
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.aave.spark import SparkLend
-from mayavi.protocols.aave_v2.market import AaveV2
-from mayavi.protocols.compound.market import PREFIX, CompoundV3, markets_of
 
 _ALIASES = {"aave": "AaveV3", "spark": "Spark", "compound": "CompoundV3.cUSDCv3"}
 
@@ -26,6 +22,16 @@ def lending_market(fork: Fork, name: str) -> LendingMarket:
         return AaveLending(AaveV3(fork))
     if wanted == SparkLend.prefix:
         return AaveLending(SparkLend(fork))
+    return _other_market(fork, name, wanted)
+
+
+def _other_market(fork: Fork, name: str, wanted: str) -> LendingMarket:
+    """Open a market of Aave V2 or Compound V3, whose modules are imported only for that."""
+    from mayavi.agents.lending.aave_v2 import AaveV2Lending
+    from mayavi.agents.lending.compound import CompoundLending
+    from mayavi.protocols.aave_v2.market import AaveV2
+    from mayavi.protocols.compound.market import PREFIX, CompoundV3, markets_of
+
     if wanted == AaveV2.prefix:
         return AaveV2Lending(AaveV2(fork))
     if wanted.removeprefix(PREFIX) in markets_of(fork):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mayavi.agents.quantities import MILLION
 from mayavi.errors import ActionRefused
 from mayavi.evm.fork import Fork
-from mayavi.protocols.curve.pool import CurveStableSwap
 from mayavi.protocols.tokens import Erc20
-from mayavi.protocols.uniswap.market import UniswapV3
-from mayavi.protocols.uniswap.route import RouteLike
+
+if TYPE_CHECKING:
+    from mayavi.protocols.curve.pool import CurveStableSwap
+    from mayavi.protocols.uniswap.market import UniswapV3
+    from mayavi.protocols.uniswap.route import RouteLike
 
 _CURVE_MARGIN_PPM = 1_000_100  # Curve quotes only exact input: add a margin
 
@@ -40,13 +42,20 @@ class UniswapExchange:
     fork: Fork
     route: RouteLike
 
+    @property
+    def uniswap(self) -> UniswapV3:
+        """Uniswap V3 on the chain of `fork`."""
+        from mayavi.protocols.uniswap.market import UniswapV3
+
+        return UniswapV3(self.fork)
+
     def needed_for(self, amount_out: int) -> int:
         """Return the quoter's exact amount."""
-        return UniswapV3(self.fork).quote_exact_output(self.route, amount_out).amount_in
+        return self.uniswap.quote_exact_output(self.route, amount_out).amount_in
 
     def sell(self, amount_in: int, *, sender: bytes) -> Sale:
         """Sell `amount_in` over the route."""
-        swap = UniswapV3(self.fork).swap_exact_input(self.route, amount_in, sender=sender)
+        swap = self.uniswap.swap_exact_input(self.route, amount_in, sender=sender)
         return Sale(swap.amount_in, swap.amount_out)
 
 
@@ -62,6 +71,8 @@ class CurveExchange:
     @property
     def curve(self) -> CurveStableSwap:
         """Curve pool."""
+        from mayavi.protocols.curve.pool import CurveStableSwap
+
         return CurveStableSwap(self.fork, self.pool)
 
     def peg_ppm(self) -> int:

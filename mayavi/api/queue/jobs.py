@@ -113,7 +113,7 @@ class JobQueue:
         return _job(row, ahead)
 
     def cancel(self, job_id: str) -> Job | None:
-        """Ask for the end of a job; None if it has ended already. A job that waits ends at once."""
+        """Cancel a job; None if it has ended already. A queued job ends at once."""
         with self.database.writing() as connection:
             row = connection.execute("SELECT status FROM jobs WHERE job_id = ?", (job_id,)).fetchone()
             if row is None or row["status"] not in {"queued", "running", "cancelling"}:
@@ -194,7 +194,7 @@ class JobQueue:
         self._note_change(job_id)
 
     def requeue(self, job_id: str, reason: str, *, counted: bool = True) -> None:
-        """Let a running job wait again, at its old place; not `counted` starts may be repeated without limit."""
+        """Queue a running job again, at its old place. A start that is not `counted` is no attempt."""
         with self.database.writing() as connection:
             connection.execute(
                 "UPDATE jobs SET status = 'queued', attempts = attempts - ?, phase = '', done = 0"
@@ -205,7 +205,7 @@ class JobQueue:
         self._note_change(job_id)
 
     def unfinished(self) -> list[Job]:
-        """Return the jobs that are marked as running, which is wrong when no worker process exists."""
+        """Return the jobs that are marked as running, also those whose worker process is gone."""
         query = f"{_SELECT} WHERE status IN ('running', 'cancelling') ORDER BY place"
         return [_job(row, None) for row in self.database.reading().execute(query).fetchall()]
 
@@ -215,7 +215,7 @@ class JobQueue:
         return int(self.database.reading().execute(query, (job_id,)).fetchone()[0])
 
     def is_cancelled(self, job_id: str) -> bool:
-        """Whether a running job is to end."""
+        """Whether a running job was cancelled."""
         row = self.database.reading().execute("SELECT cancel FROM jobs WHERE job_id = ?", (job_id,)).fetchone()
         return bool(row and row["cancel"])
 

@@ -18,7 +18,7 @@ _JSON = (b"content-type", b"application/json")
 class KeptRoute(APIRoute):
     """Answers a request that it has answered before without parsing it again.
 
-    The caller is admitted each time, as by every route: only checking the parameters and making the body are saved,
+    The caller is authenticated each time. Only the check of the parameters and the building of the body are saved,
     which take several times as long as everything else.
     """
 

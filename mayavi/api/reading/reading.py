@@ -1,4 +1,4 @@
-"""`Reading`: what the routes read from: the index of runs, kept answers, and processes that build reports."""
+"""`Reading`: data sources of the routes: the index of runs, cached answers, and processes that build reports."""
 
 from __future__ import annotations
 

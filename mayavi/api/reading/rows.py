@@ -1,6 +1,6 @@
 """Rows of a run as JSON, CSV or Arrow, written batch by batch to a temporary file and sent from there.
 
-The store is open only while rows are read, however slowly a client takes them: open readers delay those who merge rows.
+The store is open only while rows are read, however slowly a client takes them: open readers delay merges.
 """
 
 from __future__ import annotations

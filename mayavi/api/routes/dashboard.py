@@ -35,7 +35,7 @@ def built() -> StaticFolder:
 @router.api_route("/", methods=["GET", "HEAD"])
 @router.api_route("/app", methods=["GET", "HEAD"])
 def to_dashboard() -> Response:
-    """Lead to the dashboard."""
+    """Redirect to the dashboard."""
     return RedirectResponse("/app/")
 
 

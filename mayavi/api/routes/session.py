@@ -1,4 +1,4 @@
-"""`/session`: log in with a key, see who one is, log out."""
+"""`/session`: log in with a key, show the caller, log out."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _MOST = 10_000
 
 
 class CallerCache:
-    """Saves the questions to the database for callers who ask often.
+    """Saves database queries for callers with many requests.
 
     A key that another thread or process revokes changes the database, so the cache is empty at the next request.
     Credentials are kept as hashes. Used on the thread of the event loop.

@@ -1,4 +1,4 @@
-"""`Frame`: what happens around every request: id, limits, security headers, log, metrics."""
+"""`Frame`: middleware around every request: id, limits, security headers, log, metrics."""
 
 from __future__ import annotations
 

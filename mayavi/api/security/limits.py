@@ -21,12 +21,12 @@ _DISCARDED_S = 2.0
 
 
 class Head(NamedTuple):
-    """What the limits need to know of the headers."""
+    """Headers that the limits depend on."""
 
     request_id: bytes
     has_body: bool
     expects_leave: bool
-    """Whether the client waits with the body until it is asked for it: `Expect: 100-continue`."""
+    """Whether the client sends the body only when it is asked for: `Expect: 100-continue`."""
 
 
 class Limits:
@@ -37,7 +37,7 @@ class Limits:
         self.hosts = AllowedHosts(settings.allowed_hosts)
 
     def read_head(self, scope: Scope) -> tuple[Head, ApiError | None]:
-        """Read the headers that matter, and return why the request is refused."""
+        """Read these headers; return an error if the request is refused."""
         size, request_id, host = 0, b"", b""
         chunked, expects, length = False, False, b""
         for name, value in scope["headers"]:

@@ -31,7 +31,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start to wait for a request."""
+        """Start the timer of the request's headers."""
         super().connection_made(transport)
         self._wait_for_headers()
 
@@ -51,23 +51,23 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(ApiError(431, f"more than {MOST_HEAD_BYTES:,} bytes of headers"))
 
     def on_message_begin(self) -> None:
-        """Start to wait for the headers of a request."""
+        """Start the timer of the headers."""
         super().on_message_begin()
         self._wait_for_headers()
 
     def on_headers_complete(self) -> None:
-        """Stop to wait."""
+        """Stop the timer."""
         self._headers_are_here()
         super().on_headers_complete()
 
     def pause_writing(self) -> None:
-        """Start to wait for a client that does not read."""
+        """Start the timer of a client that does not read."""
         super().pause_writing()
         self._stop_write_timer()
         self._write_timer = self.loop.call_later(self.write_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Stop to wait."""
+        """Stop the timer."""
         self._stop_write_timer()
         super().resume_writing()
 
@@ -76,7 +76,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._refuse(ApiError(400, "this is not a valid HTTP request"))
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Ignore upgrades to other protocols without a word."""
+        """Ignore upgrades to other protocols silently."""
 
     def _wait_for_headers(self) -> None:
         if self._header_timer is None:

@@ -45,5 +45,5 @@ class RateLimiter:
         return Taken(allowed, per_minute, int(level), wait)
 
     def look(self, name: str, per_minute: int) -> Taken:
-        """Say whether the bucket `name` has a token, and take none."""
+        """Return whether the bucket `name` has a token, without taking one."""
         return self.take(name, per_minute, 0.0)

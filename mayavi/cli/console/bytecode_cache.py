@@ -7,25 +7,22 @@ directory. A module is compiled again when the time or size of its source change
 
 from __future__ import annotations
 
-import marshal
 import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
-from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType
 
-from mayavi.cache_directory import default_cache_dir
+from mayavi.cli.console.code_files import code_folder, read_code, write_code
 
 _PACKAGE = str(Path(__file__).parents[2])
 
 
 def use_bytecode_cache() -> None:
     """Load every further module of this package through the cache."""
-    try:
-        folder = f"{default_cache_dir()}/bytecode/{sys.implementation.cache_tag}-{sys.flags.optimize}{_PACKAGE}"
-    except RuntimeError:  # no home directory
+    if (root := code_folder()) is None:
         return
+    folder = f"{root}{_PACKAGE}"
 
     class CachedLoader(SourceFileLoader):
         def get_code(self, fullname: str) -> CodeType | None:
@@ -46,23 +43,10 @@ def use_bytecode_cache() -> None:
 def _cached_code(loader: SourceFileLoader, name: str, kept: str) -> CodeType:
     path = loader.get_filename(name)
     source = loader.path_stats(path)
-    key = MAGIC_NUMBER + f"{source['mtime']} {source['size']}\n".encode()
-    try:
-        with open(kept, "rb") as file:
-            content = file.read()
-        if content.startswith(key):
-            code = marshal.loads(content[len(key) :])
-            if isinstance(code, CodeType):
-                return code
-    except (OSError, EOFError, ValueError, TypeError):
-        pass  # not kept yet, or damaged
+    key = f"{source['mtime']} {source['size']}"
+    found = read_code(kept, key)
+    if isinstance(found, CodeType):
+        return found
     code = loader.source_to_code(loader.get_data(path), path)
-    part = f"{kept}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(kept), exist_ok=True)  # noqa: PTH103, PTH120 (pathlib is slower, and this runs often)
-        with open(part, "wb") as file:
-            file.write(key + marshal.dumps(code))
-        os.replace(part, kept)
-    except OSError:
-        pass  # a cache that cannot be written costs time, nothing else
+    write_code(kept, code, key)
     return code

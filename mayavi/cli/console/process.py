@@ -7,6 +7,8 @@ import gc
 import os
 import sys
 
+from mayavi.cli.console.lazy_metadata import postpone_metadata
+
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 """Python's default of 700 costs a tenth of a short command: imports create many objects and hardly any garbage."""
 
@@ -17,6 +19,7 @@ def prepare_process() -> None:
     atexit.register(gc.freeze)  # the interpreter's last collection then has nothing to visit
     # Pydantic reads the metadata of every installed package to find plugins; none concerns our settings.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    postpone_metadata()
     if sys.dont_write_bytecode:
         from mayavi.cli.console.bytecode_cache import use_bytecode_cache
 

@@ -1,4 +1,4 @@
-"""Texts of new files by what they define."""
+"""Templates of the files that `mayavi new` writes."""
 
 from __future__ import annotations
 

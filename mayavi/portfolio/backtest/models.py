@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import mayavi
 from mayavi.errors import ModelMismatch
 from mayavi.gym_env.configuration import configured
 from mayavi.portfolio.backtest.backtest import BacktestSettings, backtest
@@ -17,6 +15,7 @@ from mayavi.portfolio.env.env import RWAYieldRows
 from mayavi.rl.evaluation.models import check_different, model_facts
 from mayavi.rl.evaluation.play import Progress
 from mayavi.rl.models import Model
+from mayavi.runs.versions import own_versions
 
 MARKET_SETTINGS = ("data", "begin", "end", "split")
 """Settings that a backtest does not take from the training."""
@@ -62,11 +61,9 @@ def backtest_models(
 
 
 def _versions(models: Sequence[Model]) -> dict[str, str]:
-    import numpy as np
-
     from mayavi.rl.training.frameworks import versions
 
-    used = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    used = own_versions()
     for model in models:
         used |= versions(model.config.framework)
     return used

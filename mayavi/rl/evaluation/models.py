@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import mayavi
 from mayavi.errors import UnknownName, UsageError
 from mayavi.gym_env.configuration import SPLITS
 from mayavi.gym_env.registry import entry, env_versions, make_rows, split_name
@@ -28,6 +26,7 @@ from mayavi.rl.evaluation.play import play_roles
 from mayavi.rl.evaluation.rivals import add_rivals, rival_names
 from mayavi.rl.evaluation.settings import EvaluationSettings
 from mayavi.rl.evaluation.strategies import Trained, baseline, strategies_by_role
+from mayavi.runs.versions import own_versions
 from mayavi.worlds.source import WorldSource
 
 if TYPE_CHECKING:
@@ -109,14 +108,11 @@ def evaluate_baselines(
     say: Say | None = None,
 ) -> dict[str, Any]:
     """Evaluate untrained strategies, compared with each other."""
-    import numpy as np
-
     settings = settings or EvaluationSettings()
     make = _maker(entry(env_name).name, {**split_name(env_name)[1], **(config or {})}, world, threads)
     env = evaluation_env(make, settings)
     names = _all_names(env, against)
-    used = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
-    used |= env_versions(env_name)
+    used = own_versions() | env_versions(env_name)
     found = evaluate_roles(env, make, [], names, settings, say=say)
     return document_of(found, against=names, models=[], versions=used)
 

@@ -43,7 +43,7 @@ class PointResult:
     settings: tuple[str, ...]
     trainings: tuple[TrainedRun, ...]
     failed: Mapping[int, str]
-    """Why the trainings of these seeds failed."""
+    """Error of each failed training, by seed."""
     mean: Estimate | None
     """None if no training is finished."""
     difference: Estimate | None = None

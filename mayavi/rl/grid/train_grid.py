@@ -1,4 +1,4 @@
-"""`train_grid`: make all trainings of a grid, compare its points on the validation split, test the best one.
+"""`train_grid`: run all trainings of a grid, compare its points on the validation split, test the best one.
 
 The same call continues an interrupted grid: finished trainings are kept, others resume from their last checkpoint.
 """
@@ -53,7 +53,7 @@ def train_grid(
     progress: Progress | None = None,
     say: Callable[[str], None] = print,
 ) -> GridResult:
-    """Make the trainings of `plan` through Ray Tune and compare its points.
+    """Run the trainings of `plan` through Ray Tune and compare its points.
 
     At most `jobs` trainings run at a time, by default as many as there are cores; with `ray` those of the cluster at
     that address, which must reach the folder of models at the same path. On Modal the sum of the maximum costs is
@@ -131,7 +131,7 @@ def _base_env(plan: GridPlan) -> dict[str, Any]:
 def _run(
     waiting: Sequence[Trial], jobs: int, ray: str | None, done: int, total: int, progress: Progress | None
 ) -> dict[str, str]:
-    """Run trials; returns why those that failed did, by run id."""
+    """Run trials; return the errors of those that failed, by run id."""
     from mayavi.rl.grid.tuner import run_trials
 
     ended = done

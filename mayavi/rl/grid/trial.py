@@ -27,7 +27,7 @@ PATIENCE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A training to make, and how to evaluate it; all of it plain data, to be sent to a worker."""
+    """A training and how it is evaluated, as plain data that is sent to a worker."""
 
     config: dict[str, Any]
     run_id: str
@@ -49,7 +49,7 @@ class Trial:
 
 
 def run_trial(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the training of a trial unless it is finished, and evaluate it. Never raises: returns `error` instead."""
+    """Run the training of a trial unless it is finished, and evaluate it. Never raises: returns `error` instead."""
     for name, value in ONE_THREAD.items():
         os.environ.setdefault(name, value)
     trial = Trial(**given)
@@ -63,7 +63,7 @@ def run_trial(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_trained(trial: Trial) -> bool:
-    """Whether the training of a trial is finished here; one that cannot be read is not."""
+    """Whether the training of a trial is finished; False if its files cannot be read."""
     try:
         record = trial.folder.read()
     except CheckpointError:  # missing, or damaged: the trial says so
@@ -72,7 +72,7 @@ def is_trained(trial: Trial) -> bool:
 
 
 def stored_evaluation(trial: Trial) -> dict[str, Any] | None:
-    """The evaluation of a trained trial, as it was asked for; None if there is none yet."""
+    """Stored evaluation of a trial with the settings of the trial; None if there is none yet."""
     for file in evaluation_files(trial.folder):
         try:
             found = read_eval(file.read_bytes(), file)

@@ -16,7 +16,7 @@ from mayavi.rl.spaces import describe_space
 
 
 def rollouts_layer(path: Path) -> dict[str, Any]:
-    """Settings of a training on the rollouts in `path`: their environment, and its settings that are no defaults."""
+    """Settings of a training on the rollouts in `path`: their environment and its settings other than defaults."""
     facts = read_facts(path)
     defaults = configured(entry(facts["env"]).load().config_type).model_dump(mode="json")
     changed = {name: value for name, value in facts["env_config"].items() if defaults.get(name) != value}

@@ -1,16 +1,12 @@
-"""`record_rollouts`: record the rollouts of a trained policy or a baseline to a file."""
+"""Record the rollouts of a trained policy or a baseline to a file."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-import mayavi
 from mayavi.errors import UsageError
 from mayavi.gym_env.registry import entry, make_rows
 from mayavi.gym_env.rows import RowsEnv
@@ -19,6 +15,7 @@ from mayavi.rl.evaluation.noise import Disturbed, Noise
 from mayavi.rl.evaluation.strategies import OPTIMUM, Strategy, Trained, baseline
 from mayavi.rl.rollouts.file import write_rollouts
 from mayavi.rl.rollouts.record import ROWS, check_single_agent, record_episodes
+from mayavi.runs.versions import own_versions
 
 if TYPE_CHECKING:
     from mayavi.rl.models import Model
@@ -29,7 +26,7 @@ MOST_EPISODES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class RolloutSettings:
-    """How rollouts are played."""
+    """Number of episodes, seed and noise of rollouts."""
 
     episodes: int = 200
     deterministic: bool = True
@@ -40,8 +37,13 @@ class RolloutSettings:
         if not 1 <= self.episodes <= MOST_EPISODES:
             raise UsageError(f"{self.episodes:,} episodes cannot be recorded", f"give 1 … {MOST_EPISODES:,}")
 
+    @property
+    def rows(self) -> int:
+        """Number of episodes that are played at once."""
+        return min(self.episodes, ROWS)
+
     def to_json(self) -> dict[str, Any]:
-        """JSON data."""
+        """Return the settings as JSON data."""
         return {
             "episodes": self.episodes,
             "deterministic": self.deterministic,
@@ -73,9 +75,9 @@ def record_model(
     from mayavi.rl.evaluation.models import model_facts
     from mayavi.rl.training.frameworks import versions
 
-    env = model.make_env(min(settings.episodes, ROWS), world=world or world_of(model.config), **(config or {}))
-    check_single_agent(env)
     name = model.config.algorithm
+    env = model.make_env(settings.rows, world=world or world_of(model.config), **(config or {}))
+    check_single_agent(env)
     strategy = Trained(name, model.policy(), settings.deterministic, settings.seed)
     facts = {"strategy": model_facts(name, model), "versions": versions(model.config.framework)}
     return _record(env, strategy, path, settings, facts, progress)
@@ -94,12 +96,9 @@ def record_baseline(
     """Record a baseline of an environment, or `random`."""
     if strategy == OPTIMUM:
         raise UsageError("the optimum is a plan for each episode and is not recorded", "name another baseline")
-    env = make_rows(entry(env_name).name, min(settings.episodes, ROWS), config=config or {}, world=world)
+    env = make_rows(entry(env_name).name, settings.rows, config=config or {}, world=world)
     check_single_agent(env)
-    facts = {
-        "strategy": {"name": strategy},
-        "versions": {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()},
-    }
+    facts = {"strategy": {"name": strategy}, "versions": own_versions()}
     return _record(env, baseline(env, strategy, seed=settings.seed), path, settings, facts, progress)
 
 

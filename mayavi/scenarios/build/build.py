@@ -2,7 +2,7 @@
 
 scenario = load_scenario("depeg_cascade", chain="base")
 built = build(scenario.config, Fork.replica("base"), seed=7)
-Runner(built.world, built.scheduler, steps=built.steps, kpis=built.kpis, …).run()
+built.runner(recorder, info).run()
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from mayavi.scenarios.build.lending_markets import (
 )
 from mayavi.scenarios.build.new_markets import create_aave_v2, create_curve_pool
 from mayavi.scenarios.build.oracle import build_price_posters
-from mayavi.scenarios.build.own_contracts import contract_readers, deploy_contracts
 from mayavi.scenarios.build.own_protocols import deploy_protocols, protocol_readers
 from mayavi.scenarios.build.parameters import build_governance, set_parameters
 from mayavi.scenarios.build.pool_depth import scale_pools
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
     from mayavi.sim.agent_blocks import AgentBlock
     from mayavi.sim.market_figures import Reader
     from mayavi.sim.market_snapshot import MarketSnapshotHook
+    from mayavi.sim.rows import Recorder, RunInfo
+    from mayavi.sim.runner import Runner
     from mayavi.sim.scheduler import Scheduler
     from mayavi.sim.world_state import WorldState
 
@@ -56,7 +57,7 @@ KPI_ACCOUNTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A simulation ready to run: call `scheduler.tick()` for each of `steps`, then `kpis(world)`."""
+    """A simulation ready to run: by its `runner`, or by `scheduler.tick()` for each of `steps`, then `kpis(world)`."""
 
     world: WorldState
     scheduler: Scheduler
@@ -65,6 +66,20 @@ class Built:
     tally: ScenarioTally
     snapshots: MarketSnapshotHook
     accounts: FinalAccounts
+
+    def runner(self, recorder: Recorder, info: RunInfo) -> Runner:
+        """Return the runner that executes the simulation as the run `info` and writes its rows to `recorder`."""
+        from mayavi.sim.runner import Runner
+
+        return Runner(
+            self.world,
+            self.scheduler,
+            steps=self.steps,
+            recorder=recorder,
+            info=info,
+            kpis=self.kpis,
+            accounts=self.accounts,
+        )
 
 
 def set_up(config: ScenarioConfig, fork: Fork) -> None:
@@ -204,7 +219,10 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
         for name, model in config.agents.items():
             if isinstance(model, LaunchTrader):
                 _launch_pool(fork, name, model)
-        deploy_contracts(config, fork)
+        if config.contracts:
+            from mayavi.scenarios.build.own_contracts import deploy_contracts
+
+            deploy_contracts(config, fork)
         deploy_protocols(config, fork)
     except (BadScenario, BadSeries):
         raise
@@ -260,7 +278,6 @@ def _blocks(config: ScenarioConfig, agents: dict[str, list[Agent]]) -> list[Agen
 
 def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
     """Return the hook that records the lending markets, accounts and pools that agents use, and those of `watch`."""
-    from mayavi.protocols.curve.pool import CurveStableSwap
     from mayavi.sim.market_figures import CurveFigures, OutsidePrices, PopulationFigures, UniswapFigures
     from mayavi.sim.market_snapshot import MarketSnapshotHook
 
@@ -276,8 +293,14 @@ def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
         readers.append(PopulationFigures(name, open_market(fork, group.market), group.accounts, traced))
     for pool in dict.fromkeys([*agents.pools, *config.watch.pools]):
         readers.append(UniswapFigures(pool_named(fork, pool), pool.partition("/")[0]))
-    readers += [CurveFigures(CurveStableSwap(fork, pool)) for pool in agents.curve_pools]
-    readers += contract_readers(config)
+    if agents.curve_pools:
+        from mayavi.protocols.curve.pool import CurveStableSwap
+
+        readers += [CurveFigures(CurveStableSwap(fork, pool)) for pool in agents.curve_pools]
+    if config.contracts:
+        from mayavi.scenarios.build.own_contracts import contract_readers
+
+        readers += contract_readers(config)
     readers += protocol_readers(config)
     if config.prices:
         readers.append(OutsidePrices(sorted(config.prices)))

@@ -13,7 +13,6 @@ from mayavi.scenarios.build.behaviours import behaviours_of
 from mayavi.scenarios.build.creation import units
 from mayavi.scenarios.build.distributions import distribution
 from mayavi.scenarios.build.lending_markets import COMPOUND, market_name
-from mayavi.scenarios.build.positions import build_mixed_borrowers
 from mayavi.scenarios.build.pricing import E8, oracle_usd_e8
 from mayavi.scenarios.build.registry import agent_kind
 from mayavi.scenarios.build.routes import pools_of, route_between
@@ -29,11 +28,12 @@ if TYPE_CHECKING:
 def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
     """Build one borrower with a given loan, one with a given health factor, or a population drawn at random."""
     from mayavi.agents.lending.borrower import BorrowerAgent
-    from mayavi.agents.lending.borrower_population import BorrowerPopulation
     from mayavi.agents.lending.open_market import lending_market
     from mayavi.agents.lending.opening_borrower import OpeningBorrower
 
     if model.mixed:
+        from mayavi.scenarios.build.positions import build_mixed_borrowers
+
         return build_mixed_borrowers(agents, name, model)
     assert isinstance(model.collateral, Asset)
     assert isinstance(model.debt, Asset)
@@ -76,6 +76,8 @@ def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
         size: Any = float(model.collateral.amount)
     else:
         size = distribution(model.size_usd, Decimal(E8) / price_e8)
+    from mayavi.agents.lending.borrower_population import BorrowerPopulation
+
     population = BorrowerPopulation(
         name,
         members=model.count,

@@ -5,7 +5,7 @@ A market is known by the name that agents use: `AaveV3`, `Spark`, `AaveV2`, or a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,11 +44,12 @@ def open_market(fork: Fork, market: str) -> AaveV3 | CompoundV3:
     from mayavi.protocols.aave.market import AaveV3
     from mayavi.protocols.aave.spark import SparkLend
     from mayavi.protocols.aave_v2.market import AaveV2
-    from mayavi.protocols.compound.market import CompoundV3
 
     for kind in (AaveV3, SparkLend, AaveV2):
         if market == kind.prefix:
             return kind(fork)
+    from mayavi.protocols.compound.market import CompoundV3
+
     return CompoundV3(fork, market)
 
 
@@ -69,11 +70,11 @@ def find_emode(market: AaveV3, wanted: str | int) -> int:
 
 def market_reader(fork: Fork, market: str, groups: Sequence[BorrowerGroup], extra_assets: Sequence[str] = ()) -> Reader:
     """Return the reader of a market's figures, for the assets that `groups` use and, on Aave, `extra_assets`."""
-    from mayavi.protocols.compound.market import CompoundV3
+    from mayavi.protocols.aave.market import AaveV3
     from mayavi.sim.market_figures import AaveFigures, CompoundFigures
 
     opened = open_market(fork, market)
-    if isinstance(opened, CompoundV3):
+    if not isinstance(opened, AaveV3):
         return CompoundFigures(opened, sorted({asset for each in groups for asset in each.collaterals}))
     assets = sorted({asset for each in groups for asset in (*each.collaterals, *each.debts)})
     return AaveFigures(opened, [*assets, *(each for each in extra_assets if each not in assets)])
@@ -89,23 +90,30 @@ def price_feeds(fork: Fork, symbol: str, markets: Iterable[str]) -> list[str]:
 
     Where no market lists the token it is Chainlink's feed of its dollar price.
     """
-    from mayavi.protocols.compound.market import CompoundV3, markets_of
+    from mayavi.protocols.aave.market import AaveV3
 
     found: dict[bytes, None] = {}
     for name in _AAVE_FORKS.values():
         if f"{name}.Pool" in fork.labels:
             market = open_market(fork, name)
-            assert not isinstance(market, CompoundV3)
+            assert isinstance(market, AaveV3)
             if symbol in market.symbols:
                 found[market.oracle.getSourceOfAsset(market.address_of(symbol))] = None
-    used = set(markets)
+    if used := set(markets) - set(_AAVE_FORKS.values()):
+        found |= dict.fromkeys(_compound_feeds(fork, symbol, used))
+    if not found:
+        found[fork.address_of(f"Chainlink.{symbol}/USD")] = None
+    return [fork.name(address) for address in found]
+
+
+def _compound_feeds(fork: Fork, symbol: str, used: set[str]) -> Iterator[bytes]:
+    """Yield the feeds that price `symbol` on those Compound V3 markets that are in `used`."""
+    from mayavi.protocols.compound.market import CompoundV3, markets_of
+
     for name in markets_of(fork):
         if name not in used:
             continue
         comet = CompoundV3(fork, name)
         if comet.is_base(symbol):
-            found[comet.contract.baseTokenPriceFeed()] = None
-        found |= {asset.price_feed: None for asset in comet.assets if asset.symbol == symbol}
-    if not found:
-        found[fork.address_of(f"Chainlink.{symbol}/USD")] = None
-    return [fork.name(address) for address in found]
+            yield comet.contract.baseTokenPriceFeed()
+        yield from (asset.price_feed for asset in comet.assets if asset.symbol == symbol)

@@ -39,11 +39,11 @@ def build_governance(config: ScenarioConfig, fork: Fork) -> list[Agent]:
 
     All changes are tried in advance, in their order, on a state that is then restored.
     """
-    from mayavi.agents.lending.governance import GovernanceAgent, ParameterUpdate
-
     later = [(change.at, key, change) for key, change in _ordered(config) if change.at is not None]
     if not later:
         return []
+    from mayavi.agents.lending.governance import GovernanceAgent, ParameterUpdate
+
     later.sort(key=lambda each: each[0])  # stable: within a step in the order of targets
     with fork.dry_run():
         for at, key, change in later:

@@ -28,11 +28,11 @@ E8 = 10**8
 
 def draw_prices(config: ScenarioConfig, fork: Fork, *, seed: int, step_seconds: int) -> PricePaths | None:
     """Draw a path for each price process of the scenario; None if it has none."""
+    if not config.prices:
+        return None
     from mayavi.markets import Correlation, PricePaths
     from mayavi.scenarios.models.attachments import in_yaml
 
-    if not config.prices:
-        return None
     start = {symbol: start_usd_e8(config, fork, symbol) / E8 for symbol in config.prices}
     pairs = {(pair.split("/")[0], pair.split("/")[1]): float(value) for pair, value in config.correlations.items()}
     correlation = Correlation(pairs) if pairs else None
@@ -103,31 +103,24 @@ def oracle_usd_e8(fork: Fork, symbol: str) -> int:
 
 def process_of(price: Price | None, symbol: str) -> PriceProcess:
     """Return the price process that a scenario describes."""
-    from mayavi.markets import (
-        Constant,
-        GeometricBrownianMotion,
-        JumpDiffusion,
-        OrnsteinUhlenbeck,
-        Ramp,
-        Step,
-    )
+    from mayavi import markets  # each process is imported on use
 
     if isinstance(price, StepPrice | RampPrice):
         size, to = _number(price.size), _number(price.to)
         parts = {"before": process_of(price.before, symbol), "then": process_of(price.then, symbol)}
         if isinstance(price, StepPrice):
-            return Step(price.at, size, to, **parts)
-        return Ramp(price.at, price.at + price.steps, size, to, **parts)
+            return markets.Step(price.at, size, to, **parts)
+        return markets.Ramp(price.at, price.at + price.steps, size, to, **parts)
     if isinstance(price, GbmPrice):
-        return GeometricBrownianMotion(float(price.volatility), float(price.drift))
+        return markets.GeometricBrownianMotion(float(price.volatility), float(price.drift))
     if isinstance(price, OrnsteinUhlenbeckPrice):
         from mayavi.markets.process import SECONDS_PER_YEAR
         from mayavi.numerics import portable
 
         reversion = float(portable.log(2.0)) * SECONDS_PER_YEAR / price.half_life
-        return OrnsteinUhlenbeck(reversion, float(price.volatility), _number(price.mean))
+        return markets.OrnsteinUhlenbeck(reversion, float(price.volatility), _number(price.mean))
     if isinstance(price, JumpDiffusionPrice):
-        return JumpDiffusion.of_mean_size(
+        return markets.JumpDiffusion.of_mean_size(
             float(price.volatility),
             float(price.jumps_per_year),
             float(price.jump_mean),
@@ -135,17 +128,16 @@ def process_of(price: Price | None, symbol: str) -> PriceProcess:
             float(price.drift),
         )
     if isinstance(price, PathPrice):
-        from mayavi.markets import HistoricalPath
         from mayavi.scenarios.models.attachments import READING, series_of
 
-        return HistoricalPath(
+        return markets.HistoricalPath(
             series_of(price.data or "", symbol, {key: getattr(price, key) for key in READING}),
             price.begin,
             price.anchored,
             price.fill,
             float(price.max_gap),
         )
-    return Constant()
+    return markets.Constant()
 
 
 def _number(value: Decimal | None) -> float | None:

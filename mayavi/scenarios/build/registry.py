@@ -73,8 +73,10 @@ def find_kind(name: str) -> AgentKind:
 
     Raises `UnknownName` if there is none.
     """
-    if name not in _kinds and not is_import_path(name):
-        built_in_kinds()
+    for module in () if is_import_path(name) else _BUILT_IN:  # no more of them than it takes
+        if name in _kinds:
+            break
+        import_module(module)
     found = _kinds.get(name) or find_plugin(name)
     if found is None and is_import_path(name):  # in a worker process, of a scenario that was loaded elsewhere
         found = import_kind(name)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mayavi.protocols.tokens import Erc20
-from mayavi.protocols.uniswap.pool import UniswapV3Pool
-from mayavi.protocols.uniswap.route import Route, RouteLike
 from mayavi.scenarios.models.config import pool_tokens
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
+    from mayavi.protocols.uniswap.pool import UniswapV3Pool
+    from mayavi.protocols.uniswap.route import RouteLike
 
 _BRIDGES = ("WETH", "USDC", "WMATIC", "WAVAX")
 
@@ -42,6 +42,8 @@ def deepest_pool(fork: Fork, token: str, other: str) -> int | None:
 
 def pools_of(fork: Fork, route: RouteLike) -> list[str]:
     """Return the names of the pools on a route: `WETH/USDC.500`."""
+    from mayavi.protocols.uniswap.route import Route
+
     hops = {(frozenset(hop[:2]), hop[2]) for hop in Route.of(fork, route).hops}
     found = []
     for label in fork.labels:
@@ -54,6 +56,7 @@ def pools_of(fork: Fork, route: RouteLike) -> list[str]:
 def pool_named(fork: Fork, name: str) -> UniswapV3Pool:
     """Return the pool called `WETH/USDC.500`; raise `UnknownName` with the nearest names."""
     from mayavi.errors import UnknownName
+    from mayavi.protocols.uniswap.pool import UniswapV3Pool
 
     label = name if name.startswith("UniswapV3.") else f"UniswapV3.{name}"
     if label in fork.labels and "/" in label:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +11,8 @@ from mayavi.errors import SetupError
 
 def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as HTML."""
+    from html import escape  # only notebooks need it
+
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -19,6 +20,8 @@ def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def html_notes(texts: Sequence[str]) -> str:
     """Return a paragraph of HTML for each note."""
+    from html import escape
+
     return "".join(f"<p>note: {escape(text)}</p>" for text in texts)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import mayavi
 from mayavi.errors import UsageError
 from mayavi.parallel.cores import available_cores
+from mayavi.runs.versions import own_versions
 from mayavi.scenarios.loading import Scenario
 from mayavi.scenarios.plugin_versions import plugin_versions
 from mayavi.sim.rows import RunInfo
@@ -90,9 +90,5 @@ def check_threads(threads: int | None) -> int:
 
 def versions(config: ScenarioConfig | None = None) -> dict[str, str]:
     """Return the versions that the result of a run may depend on, also of the agents of other packages in `config`."""
-    import platform
-
-    import numpy as np
-
-    own = {"mayavi": mayavi.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    own = own_versions()
     return own if config is None else own | plugin_versions(config)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,6 +109,8 @@ class Run:
         return run_report(self.store, self.run_id)
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         head = f"{self.scenario} · {self.chain} · seed {self.seed} · run {self.run_id}"
         tail = f"{self.steps:,} steps · {self.status} · digest {self.digest[:16]}…"
         return f"<b>{escape(head)}</b>{self.kpis._repr_html_()}{html_notes(self.notes)}<p>{escape(tail)}</p>"

@@ -99,7 +99,6 @@ def refuse_unknown(function: Callable[..., object], unknown: Mapping[str, object
 def execute(request: RunRequest, fork: Fork, recorder: Recorder, listener: RunListener | None = None) -> Run:
     """Run `request` on `fork` and write the rows to `recorder`. The run modifies `fork`."""
     from mayavi.scenarios.build.build import build
-    from mayavi.sim.runner import Runner
 
     listener = listener or RunListener()
     info = request.info(fork)
@@ -108,16 +107,7 @@ def execute(request: RunRequest, fork: Fork, recorder: Recorder, listener: RunLi
     except BadScenario as error:
         raise request.scenario.blame(error) from error
     listener.started(request)
-    runner = Runner(
-        simulation.world,
-        simulation.scheduler,
-        steps=simulation.steps,
-        recorder=recorder,
-        info=info,
-        kpis=simulation.kpis,
-        accounts=simulation.accounts,
-    )
-    end = runner.run(listener.step_done)
+    end = simulation.runner(recorder, info).run(listener.step_done)
     return run_result(info, end, request.store, Highlights.of(simulation.tally, simulation.snapshots))
 
 

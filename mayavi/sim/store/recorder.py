@@ -70,7 +70,7 @@ class SegmentRecorder:
         self._segments, self._seq = self._first_segment, 0
         self._live = self._folder.open_live(info.run_id, _as_json(info))
         if self._merges:  # import it in the background: it is slow, and needed at the end only
-            threading.Thread(target=import_module, args=("duckdb",), daemon=True).start()
+            threading.Thread(target=import_module, args=("_duckdb",), daemon=True).start()
         self._info = info
         self._flushed_at = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Execute one job in a worker process: a run, a sweep, or the removal of what a dead worker left."""
+"""Execute one task in a worker process: a run, a sweep, or the removal of rows that a dead worker left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MERGE_PATIENCE_S = 2.0
 
 
 class JobCancelled(BaseException):
-    """The job is to end; raised between two steps of a run or two runs of a sweep."""
+    """The job was cancelled; raised between two steps of a run or two runs of a sweep."""
 
 
 def execute_task(task: Task, send: Send, cancelled: Callable[[], bool]) -> Outcome:
@@ -45,7 +45,7 @@ def execute_task(task: Task, send: Send, cancelled: Callable[[], bool]) -> Outco
 
 
 def tidy(task: Task) -> None:
-    """Remove what is stored of a run, or the unfinished run of a sweep, of a job that does not run again."""
+    """Delete the stored rows of a job that does not run again: those of a run, or of the unfinished run of a sweep."""
     if task.kind == "run":
         hide_run(task.store, task.job_id)
         Store(task.store).merge(_MERGE_PATIENCE_S)
@@ -93,7 +93,7 @@ def _execute_run(task: Task, send: Send, cancelled: Callable[[], bool]) -> Outco
 
 
 def _stored_end(store: Path, run_id: str) -> Outcome | None:
-    """Return the outcome of a run that an earlier worker stored to its end before it died."""
+    """Return the outcome of a run that an earlier worker had stored completely when it died."""
     found = run_status(store, run_id)
     if found is None or found[0] not in {"finished", "halted"}:
         return None

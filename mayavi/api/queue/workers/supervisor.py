@@ -58,7 +58,7 @@ class Supervisor:
         self._reconcile_at = 0.0
         self._alarm, self._bell = socket.socketpair()
         self._bell.setblocking(False)
-        self._unsubscribe = queue.subscribe(self._ring)
+        self._unsubscribe = queue.subscribe(self._wake)
         self._thread = threading.Thread(target=self._run, name="supervisor", daemon=True)
 
     def start(self) -> None:
@@ -69,7 +69,7 @@ class Supervisor:
         """End the worker processes; their jobs are queued again."""
         self._unsubscribe()
         self._stopping = True
-        self._ring("")
+        self._wake("")
         self._thread.join(_STOP_S)
         self._alarm.close()
         self._bell.close()
@@ -84,7 +84,7 @@ class Supervisor:
     def _run(self) -> None:
         try:
             self._inherited = {job.job_id for job in self.queue.jobs("run", active=True)}
-            self._tidy.extend(self._left_behind())
+            self._tidy.extend(self._leftover_tasks())
             while not self._stopping:
                 try:
                     self._turn()
@@ -104,9 +104,9 @@ class Supervisor:
             self.workers = []
 
     def _reconcile(self) -> None:
-        """Queue the jobs again that run nowhere: at the start those of a server that was killed.
+        """Queue jobs again that are marked as running and have no worker: those of a server that was killed.
 
-        Later there is none, except where the queue could not be written when a worker died.
+        After the start there are none, unless the queue could not be written when a worker died.
         """
         self._reconcile_at = time.monotonic() + _RECONCILE_EVERY_S
         executed = {worker.job.job_id for worker in self.workers if worker.job is not None}
@@ -118,8 +118,8 @@ class Supervisor:
             else:
                 self.queue.requeue(job.job_id, "the server was stopped in the middle", counted=False)
 
-    def _left_behind(self) -> list[Task]:
-        """Return tasks that remove runs of ended jobs, of which a server that was killed left parts in the store."""
+    def _leftover_tasks(self) -> list[Task]:
+        """Return tasks that delete what a killed server left in the store of jobs that have ended."""
         found = []
         for live in SegmentFolder(self.store).live_runs():
             job = None if live.alive else self.queue.job(live.run_id)
@@ -130,7 +130,7 @@ class Supervisor:
     def _turn(self) -> None:
         if time.monotonic() >= self._reconcile_at:
             self._reconcile()
-        self._hire()
+        self._start_workers()
         self._assign()
         busy = any(worker.task is not None for worker in self.workers)
         paused = len(self.workers) < self.settings.workers
@@ -139,15 +139,15 @@ class Supervisor:
             if found is self._alarm:
                 self._alarm.recv(4096)
             else:
-                self._hear(by_connection[found])  # type: ignore[index]
+                self._read_message(by_connection[found])  # type: ignore[index]
         for worker in list(self.workers):
             if worker.outcome is not None:
-                self._settle(worker, worker.outcome)
+                self._store_outcome(worker, worker.outcome)
             elif worker.job is not None:
                 self._watch(worker, worker.job)
 
-    def _hire(self) -> None:
-        """Start the missing worker processes; after one that died at its start only after a pause."""
+    def _start_workers(self) -> None:
+        """Start the missing worker processes; after one that died while starting, only after a pause."""
         while len(self.workers) < self.settings.workers and time.monotonic() >= self._paused_until:
             self.workers.append(
                 WorkerProcess(threads=self._threads, memory_mb=self.settings.job_memory_mb, held=self._held)
@@ -171,12 +171,12 @@ class Supervisor:
                 )
                 worker.assign(task, job)
 
-    def _hear(self, worker: WorkerProcess) -> None:
+    def _read_message(self, worker: WorkerProcess) -> None:
         """Read one message of a worker."""
         try:
             message = worker.connection.recv()
         except (EOFError, OSError):
-            self._bury(worker)
+            self._replace_dead(worker)
             return
         if isinstance(message, Ready):
             worker.ready, self._pause_s = True, 1.0
@@ -187,7 +187,7 @@ class Supervisor:
         elif isinstance(message, Outcome):
             worker.outcome = message
 
-    def _settle(self, worker: WorkerProcess, outcome: Outcome) -> None:
+    def _store_outcome(self, worker: WorkerProcess, outcome: Outcome) -> None:
         """Store the end of a task; if that is impossible now, the next turn tries again."""
         if worker.job is not None:
             self.queue.end(worker.job.job_id, outcome.status, outcome.error)
@@ -226,8 +226,8 @@ class Supervisor:
         worker.kill()
         self._end(job, status, error)
 
-    def _bury(self, worker: WorkerProcess) -> None:
-        """Replace a worker that died; its job waits again, or has failed if it was not the first."""
+    def _replace_dead(self, worker: WorkerProcess) -> None:
+        """Replace a worker that died. Its job is queued again, or fails after `MOST_ATTEMPTS` attempts."""
         self.workers.remove(worker)
         code = worker.kill()
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
@@ -253,7 +253,7 @@ class Supervisor:
             self.queue.requeue(job.job_id, f"the worker process died with {how}")
 
     def _end(self, job: Job, status: JobStatus, error: str = "") -> None:
-        """Hide what a worker that is gone left of a job, store the job's end, and let another worker tidy up."""
+        """Hide the rows that a dead worker left of a job, store the job's end, and let another worker delete them."""
         if job.kind == "run":
             hide_run(self.store, job.job_id)
         self.queue.end(job.job_id, status, error)
@@ -262,8 +262,8 @@ class Supervisor:
     def _tidying(self, job: Job) -> Task:
         return Task(job_id=job.job_id, kind=job.kind, action="tidy", store=self.store)
 
-    def _ring(self, job_id: str) -> None:
-        """Wake the thread, from any other."""
+    def _wake(self, job_id: str) -> None:
+        """Wake the supervisor's thread from another thread."""
         if threading.current_thread() is not self._thread:
             with suppress(OSError):  # a full buffer wakes it too
                 self._bell.send(b"!")

@@ -20,11 +20,11 @@ class Task:
     job_id: str
     kind: Kind
     action: Literal["execute", "tidy"] = "execute"
-    """`tidy` removes what a killed worker left of a job that does not run again."""
+    """`tidy` deletes the rows that a killed worker left of a job that does not run again."""
     submission: str = "{}"
     store: Path
     repeated: bool = False
-    """Whether a worker began the job before, and may have stored parts of it, or all."""
+    """Whether an earlier worker began the job, and may have stored some or all of its rows."""
     threads: int = 1
     ray: str | None = None
 

@@ -53,7 +53,7 @@ class WorkerProcess:
         self.task: Task | None = None
         self.job: Job | None = None
         self.moved_at = 0.0
-        """Moment from which the time limit counts."""
+        """Time from which the time limit counts."""
         self.cancelled_at: float | None = None
         self.outcome: Outcome | None = None
         """End of the task, until the queue has stored it."""
@@ -96,7 +96,7 @@ class WorkerProcess:
         return code
 
     def stop(self) -> None:
-        """Let an idle process end, or kill it if it does not."""
+        """Ask an idle process to end, and kill it if it does not."""
         with suppress(OSError):
             self.connection.send(None)
         with suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""What a builder process is asked for: a result as page data, HTML or PDF."""
+"""Task of a builder process: build a result as page data, HTML or PDF."""
 
 from __future__ import annotations
 

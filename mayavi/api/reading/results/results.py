@@ -1,4 +1,4 @@
-"""Answers of pages and reports: who may see them when, their ETags, and errors as HTTP statuses."""
+"""Answers with pages and reports: their ETags, and errors as HTTP statuses."""
 
 from __future__ import annotations
 
@@ -140,14 +140,14 @@ def etag_of(format: str, *version: object) -> str:
 
 
 def matches(if_none_match: str | None, etag: str) -> bool:
-    """Whether the caller has the result already."""
+    """Whether the caller's cached copy is current."""
     if if_none_match is None:
         return False
     return any(each.strip().removeprefix("W/") in {etag, "*"} for each in if_none_match.split(","))
 
 
 def unchanged(etag: str) -> Response:
-    """Return the answer to a caller who has the result."""
+    """Return the answer 304 to a caller whose cached copy is current."""
     return Response(status_code=304, headers={"ETag": etag, "Cache-Control": CACHED})
 
 

@@ -1,4 +1,4 @@
-"""`ChangedParameters`: in which parameters runs differ from their scenarios, for lists."""
+"""`ChangedParameters`: the parameters of listed runs that differ from their library scenario."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_SHOWN = 12
 _LONGEST = 60
 _TEXTS = "SELECT scenario, chain, scenario_text FROM runs WHERE list_contains($1::VARCHAR[], run_id)"
 _RUNNING: set[asyncio.Future[None]] = set()
-"""Reading that goes on in the background; a loop keeps no reference of its own."""
+"""Tasks in the background: the event loop keeps no reference to them."""
 log = logging.getLogger(__name__)
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -44,7 +44,7 @@ class ChangedParameters:
         return _NONE if fingerprint is None else self._known.get(fingerprint, _NONE)
 
     def is_read(self, fingerprint: str | None) -> bool:
-        """Whether `known` says what differs."""
+        """Whether the scenario text has been read."""
         return fingerprint is None or fingerprint in self._known
 
     def unread(self, runs: Iterable[IndexedRun]) -> list[str]:

@@ -25,11 +25,11 @@ from mayavi.sim.store.database.segments import SegmentFolder
 from mayavi.sim.store.database.views import reading
 
 LEAST_PAUSE_S = 0.2
-"""How often it is checked whether others have changed the store."""
+"""Seconds between checks for changes that other processes make to the store."""
 _SHARE = 5
-"""The store is read at most this part of the time: readers delay those who merge rows."""
+"""Largest share of time in which the store is read: readers delay merges."""
 _LIVE_PAUSE_S = 1.0
-"""How often it is checked whether the processes of running runs still live."""
+"""Seconds between checks for runs whose process has died."""
 _FEW = 400
 _ANSWER_BYTES = 16 * 2**20
 _LOSSES = "SELECT run_id, number, unit FROM (SELECT * FROM kpis WHERE name = 'bad_debt')"
@@ -45,9 +45,9 @@ class Runs:
     by_id: Mapping[str, IndexedRun]
     parameters: ChangedParameters
     orders: dict[str, Any] = field(default_factory=dict)
-    """All runs sorted by a value, filled by those who need them."""
+    """All runs by the value they are sorted by, filled on use."""
     answers: AnswerCache = field(default_factory=lambda: AnswerCache(_ANSWER_BYTES))
-    """Finished answers, filled by those who make them."""
+    """Cached answers, filled by the routes."""
 
 
 class RunIndex:

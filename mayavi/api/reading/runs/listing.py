@@ -33,7 +33,7 @@ SORTS: dict[str, Callable[[IndexedRun], Value | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a caller wants to see of the runs."""
+    """Filters, order and cursor of a request for runs."""
 
     scenario: str | None = None
     chain: str | None = None

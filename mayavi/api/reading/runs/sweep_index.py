@@ -1,4 +1,4 @@
-"""Sweeps of store and queue: list, details, and what their reports are built from."""
+"""Sweeps of store and queue: list, details and the versions of their reports."""
 
 from __future__ import annotations
 

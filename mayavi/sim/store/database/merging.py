@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _MOST_BYTES = 64 * 1024 * 1024
+_SMALL_BYTES = 1024 * 1024
+"""Bytes of segments below which starting threads takes longer than they save."""
 _SPARE_BYTES = 1024 * 1024
 _PAUSE_S = 0.005
 
@@ -55,9 +57,10 @@ def merge(path: Path, *, patience_s: float = 0.0) -> Merged:
     with folder.exclusive(patience_s) as locked:
         if not locked:
             return Merged(waiting=len(folder.segments()), why="others are reading")
+        small = sum(_bytes(each) for each in folder.segments()) < _SMALL_BYTES
         while True:
             try:
-                connection = open_to_write(path)
+                connection = open_to_write(path, threads=1 if small else None)
                 break
             except DatabaseInUse:
                 if time.monotonic() >= deadline:
@@ -75,7 +78,7 @@ def _work_to_do(folder: SegmentFolder) -> bool:
 
 
 def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged:
-    import duckdb
+    import _duckdb as duckdb
 
     live = folder.live_runs()  # before the segments: a run that ends now is in at least one of the two
     segments = folder.segments()
@@ -120,11 +123,15 @@ def _affordable(segments: list[Segment], folder: SegmentFolder) -> list[Segment]
     chosen: list[Segment] = []
     total = 0
     for segment in segments:
-        total += sum(file.stat().st_size for file in segment.folder.iterdir())
+        total += _bytes(segment)
         if total > room or (chosen and total > _MOST_BYTES):
             break
         chosen.append(segment)
     return chosen
+
+
+def _bytes(segment: Segment) -> int:
+    return sum(file.stat().st_size for file in segment.folder.iterdir())
 
 
 def _insert(connection: DuckDBPyConnection, segments: list[Segment]) -> None:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,9 @@ _MAGIC, _MAGIC_AT = b"DUCK", 8
 _ELSEWHERE = "move it away, or name another file with `--store` or MAYAVI_STORE"
 _SETTLED_NS = 20_000_000
 _COPY_PATIENCE_S = 10.0
+_NEW_DATABASE: Mapping[str, int | str] = {"default_block_size": 65_536}
+"""Block size in bytes of databases that are created. With DuckDB's own of 256 kB each merge of a short run writes more:
+the file of one run takes 2.1 MB instead of 0.7 MB. A large database has the same size and speed with both."""
 
 Stamp = tuple[tuple[int, ...], ...]
 
@@ -101,10 +105,14 @@ class DatabaseInUse(Exception):  # noqa: N818
     """Another process holds the database."""
 
 
-def open_to_write(path: Path) -> DuckDBPyConnection:
-    """Open the database at `path` for writing, created or migrated to this version; raise `DatabaseInUse`."""
+def open_to_write(path: Path, *, threads: int | None = None) -> DuckDBPyConnection:
+    """Open the database at `path` for writing, created or migrated to this version; raise `DatabaseInUse`.
+
+    DuckDB starts `threads` threads, by default one per core. Where this process has the database open already, it keeps
+    those it has.
+    """
     is_database(path)
-    connection = _connect(path, read_only=False)
+    connection = _connect(path, read_only=False, config={**_NEW_DATABASE, **({"threads": threads} if threads else {})})
     try:
         bring_up_to_date(connection, path)
     except BaseException:
@@ -119,7 +127,7 @@ def open_to_read(path: Path) -> DuckDBPyConnection:
     Call it while no merge can happen. Nothing at `path` is changed.
     """
     if not is_database(path):
-        import duckdb
+        import _duckdb as duckdb
 
         connection = duckdb.connect()
         bring_up_to_date(connection, path)
@@ -138,15 +146,17 @@ def open_to_read(path: Path) -> DuckDBPyConnection:
     return _open_copy(path)
 
 
-def _connect(path: Path, *, read_only: bool) -> DuckDBPyConnection:
-    import duckdb
+def _connect(path: Path, *, read_only: bool, config: Mapping[str, int | str] | None = None) -> DuckDBPyConnection:
+    import _duckdb as duckdb
 
     try:
-        return duckdb.connect(str(path), read_only=read_only)
+        return duckdb.connect(str(path), read_only=read_only, config=dict(config or {}))
     except duckdb.ConnectionException as error:
         # This process has it open in the other mode: a connection that may write can read as well.
         if read_only:
             return duckdb.connect(str(path))
+        if config:  # or with other settings
+            return _connect(path, read_only=False)
         raise DatabaseInUse from error
     except duckdb.Error as error:
         if "Could not set lock" in str(error):

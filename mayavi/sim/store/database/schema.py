@@ -189,7 +189,7 @@ def version_of(connection: DuckDBPyConnection, path: Path) -> int:
 
     Raises `StoreUnreadable` if its tables are not ours, `StoreFutureVersion` if a newer Mayavi wrote them.
     """
-    import duckdb
+    import _duckdb as duckdb
 
     try:
         row = connection.execute("SELECT max(version) FROM mayavi_schema").fetchone()

@@ -24,7 +24,7 @@ def reading(path: Path) -> Iterator[DuckDBPyConnection]:
 
     Merges wait while the body runs, so keep it short. The body cannot change the database.
     """
-    import duckdb
+    import _duckdb as duckdb
 
     folder = SegmentFolder(path)
     with folder.shared():
@@ -157,7 +157,7 @@ def _sql_of(value: object) -> str:
 
 def damaged_files(segments: Sequence[Segment]) -> Iterator[tuple[Segment, Path]]:
     """Yield the files of `segments` that cannot be read."""
-    import duckdb
+    import _duckdb as duckdb
 
     with duckdb.connect() as probe:
         for segment in segments:

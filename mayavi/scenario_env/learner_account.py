@@ -1,4 +1,4 @@
-"""`Desk`: what an account can do with its tokens: lend, borrow, repay and sell, by shares or amounts."""
+"""`LearnerAccount`: lend, borrow, repay and sell tokens of an account, by shares or amounts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mayavi.scenarios.models.learner import ActionChoice
 MILLION = 10**6
 
 
-class Desk:
+class LearnerAccount:
     """Actions of the account `name` at `address`, on one lending market and all pools of the chain.
 
     Amounts are computed from the state at the time of the decision, and executed as intents.

@@ -1,0 +1,42 @@
+"""Files of compiled code in Mayavi's cache directory, each valid for one version of Python and one key."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from importlib.util import MAGIC_NUMBER
+
+from mayavi.cache_directory import default_cache_dir
+
+
+def code_folder() -> str | None:
+    """Folder of the files for this interpreter; None without a home directory."""
+    try:
+        return f"{default_cache_dir()}/bytecode/{sys.implementation.cache_tag}-{sys.flags.optimize}"
+    except RuntimeError:
+        return None
+
+
+def read_code(path: str, key: str = "") -> object:
+    """Return what was written to `path` with `key`; None if there is nothing, or if it is damaged."""
+    head = MAGIC_NUMBER + f"{key}\n".encode()
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+        found: object = marshal.loads(content[len(head) :]) if content.startswith(head) else None
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
+    return found
+
+
+def write_code(path: str, value: object, key: str = "") -> None:
+    """Write `value` to `path`, atomically; a file that cannot be written costs time at the next start, nothing else."""
+    part = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120 (pathlib is slower, and this runs often)
+        with open(part, "wb") as file:
+            file.write(MAGIC_NUMBER + f"{key}\n".encode() + marshal.dumps(value))  # type: ignore[arg-type]
+        os.replace(part, path)
+    except OSError:
+        pass
