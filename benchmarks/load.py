@@ -74,7 +74,8 @@ def measure(effort: Effort) -> Section:
         section.rows.append(Row("CPU time", cpu_figures(found)))
         count = Quantity(len(found.submitted), "runs")
         failures = {"errors": Quantity(len(found.errors), ""), "lost": Quantity(len(found.lost), "runs")}
-        section.rows.append(Row("submitted", {"count": count, "ended meanwhile": Quantity(found.ended, "runs"), **failures}))
+        counts = {"count": count, "ended meanwhile": Quantity(found.ended, "runs")}
+        section.rows.append(Row("submitted", counts | failures))
         section.notes += [*dict.fromkeys(found.errors[:5]), *found.lost[:5]]
         killed = kill_and_resume(Path(place) / "killed", QUICK_KILLED_RUNS if effort.quick else KILLED_RUNS)
     section.rows.append(Row("kill -9 of a worker, then of the server", {"lost": Quantity(len(killed), "runs")}))
@@ -216,7 +217,7 @@ async def timed(
 
 async def wait_for_queue(client: httpx.AsyncClient) -> None:
     """Wait until no run waits or runs."""
-    active = {"status": ["queued", "running", "cancelling"], "limit": 1}
+    active: dict[str, Any] = {"status": ["queued", "running", "cancelling"], "limit": 1}
     deadline = time.monotonic() + PATIENCE_S
     while (await client.get("/runs", params=active)).raise_for_status().json()["total"]:
         if time.monotonic() >= deadline:
