@@ -51,7 +51,7 @@ class Reading:
         name = path, query
         if (lasting := self.lasting.get(name)) is not None:
             return lasting
-        runs = self.index.current()
+        runs = self._current()
         if runs is None:
             return None
         if (found := runs.answers.get(name)) is not None:
@@ -64,7 +64,7 @@ class Reading:
 
         Of callers who come while the store is read, all wait for the next reading together.
         """
-        found = self.index.current(at_once=at_once)
+        found = self._current(at_once=at_once)
         if found is not None:
             return found
         if (earlier := self._reads.under_way(_STORE)) is not None:
@@ -72,6 +72,13 @@ class Reading:
             if (found := self.index.current(at_once=at_once)) is not None:
                 return found
         return await self._reads.do(_STORE, self._refreshed)
+
+    def _current(self, *, at_once: bool = False) -> Runs | None:
+        """Return the runs from memory, and let the store be read in the background if that is due."""
+        found = self.index.current(at_once=at_once)
+        if found is not None and self._reads.under_way(_STORE) is None and self.index.is_due():
+            self._reads.begin(_STORE, self._refreshed)
+        return found
 
     async def _refreshed(self) -> Runs:
         loop = asyncio.get_running_loop()
@@ -142,6 +149,5 @@ class Reading:
     def close(self) -> None:
         """End threads and processes."""
         self.jobs.close()
-        self._refresher.submit(self.index.close)
-        self._refresher.shutdown(wait=False)
+        self._refresher.shutdown(wait=False, cancel_futures=True)
         self.builders.close()

@@ -21,15 +21,19 @@ class SharedWork(Generic[T]):
 
     async def do(self, name: Hashable, work: Callable[[], Awaitable[T]]) -> T:
         """Return the result of the work with this name; it begins unless it is under way."""
+        return await asyncio.shield(self.begin(name, work))
+
+    def begin(self, name: Hashable, work: Callable[[], Awaitable[T]]) -> asyncio.Task[T]:
+        """Begin the work with this name unless it is under way; nobody has to wait for it."""
         task = self._tasks.get(name)
         if task is None:
 
-            async def begin() -> T:
+            async def do() -> T:
                 return await work()
 
-            task = self._tasks[name] = asyncio.get_running_loop().create_task(begin())
+            task = self._tasks[name] = asyncio.get_running_loop().create_task(do())
             task.add_done_callback(lambda done: self._ended(name, done))
-        return await asyncio.shield(task)
+        return task
 
     def _ended(self, name: Hashable, task: asyncio.Task[T]) -> None:
         del self._tasks[name]

@@ -93,11 +93,19 @@ def test_what_did_not_change_keeps_its_entry(indexed: Indexed) -> None:
 def test_changes_of_others_are_looked_for_a_few_times_a_second_only(
     indexed: Indexed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("mayavi.api.reading.runs.index.MOST_STALE_S", 3600.0)
     monkeypatch.setattr("mayavi.api.reading.runs.index.LEAST_PAUSE_S", 3600.0)
     store_run(indexed.store.path, run_id="one")
     found = settle(indexed)
     store_run(indexed.store.path, run_id="two")
     assert indexed.index.current() is found  # just checked
+    assert not indexed.index.is_due()
+    monkeypatch.setattr("mayavi.api.reading.runs.index.LEAST_PAUSE_S", 0.0)
+    monkeypatch.setattr("mayavi.api.reading.runs.index._SHARE", 0)
+    assert indexed.index.is_due()  # and nobody waits for it
+    assert indexed.index.current() is found
+    monkeypatch.setattr("mayavi.api.reading.runs.index.MOST_STALE_S", -1.0)
+    assert indexed.index.current() is None  # long ago: a reader waits
     assert set(indexed.now().by_id) == {"one", "two"}
 
 

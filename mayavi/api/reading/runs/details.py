@@ -8,16 +8,16 @@ from mayavi.api.models.jobs import Ended
 from mayavi.api.models.runs import Kpi, RunDetails
 from mayavi.api.queue.job import Job
 from mayavi.api.queue.jobs import JobQueue
+from mayavi.api.queue.stored_runs import KpiValues, WholeRun
 from mayavi.api.reading.runs.bodies import IndexedRun
 from mayavi.api.reading.runs.changed_parameters import short_changes
 from mayavi.api.reading.runs.job_mirror import submission_of
-from mayavi.api.reading.runs.stored import KpiValues, WholeRun
 from mayavi.sim.store import Store
+from mayavi.sim.store.database.schema import literal
 from mayavi.sim.store.database.views import reading
 from mayavi.sim.store.store import RunRecord, run_record
 
-_RUN = "SELECT * FROM runs WHERE run_id = $1"
-_KPIS = "SELECT name, value, number, unit FROM kpis WHERE run_id = $1 ORDER BY seq"
+_KPIS = "SELECT name, value, number, unit FROM kpis"
 
 
 def details_of(store: Store, queue: JobQueue, run: IndexedRun, whole: WholeRun | None = None) -> RunDetails | None:
@@ -51,10 +51,10 @@ def details_of(store: Store, queue: JobQueue, run: IndexedRun, whole: WholeRun |
 
 def _read(store: Store, run_id: str) -> WholeRun | None:
     with reading(store.path) as connection:
-        answer = connection.execute(_RUN, [run_id])
+        answer = connection.execute(f"SELECT * FROM runs WHERE run_id = {literal(run_id)}")
         names = [column[0] for column in answer.description or ()]
         row = answer.fetchone()
-        kpis = connection.execute(_KPIS, [run_id]).fetchall()
+        kpis = connection.execute(f"{_KPIS} WHERE run_id = {literal(run_id)} ORDER BY seq").fetchall()
     return None if row is None else WholeRun(dict(zip(names, row, strict=True)), kpis)
 
 

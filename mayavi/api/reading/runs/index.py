@@ -1,31 +1,34 @@
 """`RunIndex`: all runs and sweeps of store and queue in memory, read again only where something has changed.
 
-A request costs a few `stat` calls at most. A changed job is read from SQLite. DuckDB is opened only when others have
-changed the store's files, and at most a part of the time; a run that has just ended is read from the files it wrote.
+A request costs a few `stat` calls at most. A changed job is read from SQLite. The worker that ends a run hands over its
+figures. DuckDB is opened only when the store's files have changed, and at most a part of the time.
 """
 
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import partial
 
+from mayavi.api.queue.stored_runs import FINGERPRINT, FoundRuns, StoredRun, WholeRun
 from mayavi.api.reading.answer_cache import AnswerCache
 from mayavi.api.reading.kept_answer import KeptAnswer
-from mayavi.api.reading.runs.bodies import IndexedRun, StoredRun
+from mayavi.api.reading.runs.bodies import IndexedRun
 from mayavi.api.reading.runs.changed_parameters import ChangedParameters
 from mayavi.api.reading.runs.job_mirror import JobMirror
 from mayavi.api.reading.runs.orders import RunOrders
 from mayavi.api.reading.runs.store_stamp import Stamp, StoreStamp, is_settled
-from mayavi.api.reading.runs.stored import FoundRuns, StoreContents, StoredSweep, StoreReader, WholeRun
+from mayavi.api.reading.runs.stored import StoreContents, StoredSweep, read_contents
 from mayavi.api.reading.runs.sweep_index import IndexedSweep, sweeps_of
 from mayavi.sim.store import Store
 from mayavi.sim.store.database.segments import SegmentFolder
 
 LEAST_PAUSE_S = 0.2
 """How often it is checked whether others have changed the store."""
+MOST_STALE_S = 1.0
+"""How long a change that others make to the store may be missing in an answer, where reading it takes no longer."""
 _SHARE = 5
 """The store is read at most this part of the time: readers delay those who merge rows."""
 _LIVE_PAUSE_S = 1.0
@@ -60,12 +63,12 @@ class StoreRead:
 
     awaited: frozenset[str]
     """Jobs whose results were looked for."""
-    found: FoundRuns
-    stamp: Stamp | None = None
-    """None: only runs that have just ended were read, from their files."""
-    settled: bool = False
-    live: tuple[tuple[str, bool], ...] = ()
-    took_s: float = 0.0
+    contents: StoreContents
+    stamp: Stamp
+    settled: bool
+    live: tuple[tuple[str, bool], ...]
+    began: float
+    took_s: float
 
 
 class RunIndex:
@@ -77,7 +80,7 @@ class RunIndex:
 
     def __init__(self, store: Store, jobs: JobMirror) -> None:
         self._jobs = jobs
-        self._store = StoreReader(store)
+        self._path = store.path
         self._stamps = StoreStamp(store.path)
         self._folder = SegmentFolder(store.path)
         self._parameters = ChangedParameters(store)
@@ -87,6 +90,9 @@ class RunIndex:
         self._stored: dict[str, StoredRun] = {}
         self._sweeps: dict[str, StoredSweep] = {}
         self._whole: OrderedDict[str, WholeRun] = OrderedDict()
+        self._offered: deque[FoundRuns] = deque()
+        self._later: set[str] = set()
+        """Runs that were offered since the store began to be read: what is read of them may be older."""
         self._awaited: set[str] = set()
         """Jobs that have ended, whose results the index does not have yet."""
         self._stamp: Stamp | None = None
@@ -94,7 +100,8 @@ class RunIndex:
         self._live: tuple[tuple[str, bool], ...] = ()
         self.reads = 0
         """Number of times that the whole store was read."""
-        self._checked_at = 0.0
+        self._right_at = self._looked_at = 0.0
+        """When the store was last known to be as it was read, and when it was last looked at."""
         self._took_s = 0.0
         self._live_at = 0.0
 
@@ -106,68 +113,84 @@ class RunIndex:
     def current(self, *, at_once: bool = False) -> Runs | None:
         """Return the runs, or None if the store has to be read for them.
 
-        The queue always counts, and so do results of ended jobs. Changes that others make to the store count after a
-        short pause, or `at_once`.
+        The queue always counts, and so do results of ended jobs. Changes that others make to the store count within a
+        second, later where reading it takes long, or `at_once`.
         """
         runs = self.known()
         if self._stamp is None or self._awaited:
             return None
-        now = time.monotonic()
-        if not at_once and now - self._checked_at < max(LEAST_PAUSE_S, _SHARE * self._took_s):
+        if not at_once and time.monotonic() - self._right_at < max(MOST_STALE_S, 2 * self._pause_s):
             return runs
-        if self._stamps.read() != self._stamp or (not self._settled and is_settled(self._stamp)):
-            return None
+        return runs if self._is_unchanged() else None
+
+    def is_due(self) -> bool:
+        """Whether the store should be read soon, by anybody: others have changed it, and a short pause is over."""
+        return time.monotonic() - self._looked_at >= self._pause_s and not self._is_unchanged()
+
+    @property
+    def _pause_s(self) -> float:
+        return max(LEAST_PAUSE_S, _SHARE * self._took_s)
+
+    def _is_unchanged(self) -> bool:
+        """Whether the store is as it was read."""
+        now = time.monotonic()
+        if self._stamp is None or self._stamps.read() != self._stamp or (not self._settled and is_settled(self._stamp)):
+            return False
         if self._live and now - self._live_at > _LIVE_PAUSE_S:
             if self._alive() != self._live:
-                return None
+                return False
             self._live_at = now
-        self._checked_at = now
-        return runs
+        self._right_at = self._looked_at = now
+        return True
 
     def known(self) -> Runs:
         """Return the runs with the jobs as they are now, and the store as it was read last.
 
         A job that has ended since then is shown as it was before, because its results are missing.
         """
-        if not self._jobs.is_current:
-            changed = self._jobs.update()
+        if self._offered or not self._jobs.is_current:
+            changed = self._jobs.update()  # before what is offered: the end of a job comes after its figures
+            while self._offered:
+                found = self._offered.popleft()
+                self._keep(found)
+                self._later.update(found.runs)
+                changed.update(found.runs)
             self._awaited.update(job_id for job_id in changed if self._lacks_results(job_id))
             self._merge(changed - self._awaited)
         return self._runs
 
+    def offer(self, found: FoundRuns) -> None:
+        """Give a run that has just been stored to its end, before its job ends. Any thread may call this."""
+        self._offered.append(found)
+
     def reader(self) -> Callable[[], StoreRead]:
         """Return the function that reads what has changed in the store."""
         self.known()
-        awaited = frozenset(self._awaited)
-        by_files = bool(awaited) and self._stamp is not None and not any(each in self._jobs.sweeps for each in awaited)
-        return partial(self._read, awaited, by_files)
+        self._later.clear()
+        return partial(self._read, frozenset(self._awaited))
 
-    def _read(self, awaited: frozenset[str], by_files: bool) -> StoreRead:
-        if by_files and (found := self._store.ended(awaited)) is not None:
-            return StoreRead(awaited, found)
+    def _read(self, awaited: frozenset[str]) -> StoreRead:
         began = time.monotonic()
         stamp = self._stamps.read()
         live, settled = self._alive(), is_settled(stamp)
-        contents = self._store.contents(self._stored)
-        return StoreRead(awaited, contents, stamp, settled, live, time.monotonic() - began)
+        contents = read_contents(self._path, self._stored)
+        return StoreRead(awaited, contents, stamp, settled, live, began, time.monotonic() - began)
 
     def take(self, read: StoreRead) -> Runs:
         """Add what was read, and return the runs."""
         self._awaited -= read.awaited
-        found, changed = read.found, {*read.found.runs, *read.awaited}
-        self._stored |= found.runs
-        self._keep_whole(found.whole)
-        sweeps = False
-        if isinstance(found, StoreContents):
-            for run_id in self._stored.keys() - found.run_ids:
-                del self._stored[run_id]
-                changed.add(run_id)
-            sweeps, self._sweeps = found.sweeps != self._sweeps, found.sweeps
-            self._stamp, self._settled, self._live = read.stamp, read.settled, read.live
-            self._checked_at = self._live_at = time.monotonic()
-            self._took_s = read.took_s
-            self.reads += 1
-        self._merge(changed, sweeps=sweeps)
+        contents, found = read.contents, read.contents.found
+        runs = {run_id: run for run_id, run in found.runs.items() if run_id not in self._later}
+        self._keep(FoundRuns(runs, {run_id: whole for run_id, whole in found.whole.items() if run_id in runs}))
+        gone = self._stored.keys() - contents.run_ids - self._later
+        for run_id in gone:
+            del self._stored[run_id]
+        others, self._sweeps = contents.sweeps != self._sweeps, contents.sweeps
+        self._stamp, self._settled, self._live = read.stamp, read.settled, read.live
+        self._looked_at = self._live_at = time.monotonic()
+        self._right_at, self._took_s = read.began, read.took_s
+        self.reads += 1
+        self._merge({*runs, *gone, *read.awaited}, sweeps=others)
         return self.known()
 
     def refreshed(self) -> Runs:
@@ -181,14 +204,10 @@ class RunIndex:
             return None
         return found
 
-    def close(self) -> None:
-        """Release what reading needs."""
-        self._store.close()
-
     def _lacks_results(self, job_id: str) -> bool:
         """Whether a job has ended and its end in the store was not read yet."""
-        job = self._jobs.jobs[job_id]
-        if job.status not in _WITH_RESULTS:
+        job = self._jobs.jobs.get(job_id)
+        if job is None or job.status not in _WITH_RESULTS:
             return False
         if job.kind == "sweep":
             return job_id not in self._sweeps or self._sweeps[job_id][3] in _UNFINISHED
@@ -224,8 +243,11 @@ class RunIndex:
             return old
         return IndexedRun(stored, job, self._parameters)
 
-    def _keep_whole(self, found: Mapping[str, WholeRun]) -> None:
-        for run_id, whole in found.items():
+    def _keep(self, found: FoundRuns) -> None:
+        self._stored |= found.runs
+        for run_id, whole in found.whole.items():
+            row, fingerprint = whole.row, found.runs[run_id][FINGERPRINT]
+            self._parameters.offer(fingerprint, row["scenario"], row["chain"], row["scenario_text"])
             self._whole[run_id] = whole
             self._whole.move_to_end(run_id)
         while len(self._whole) > _MOST_WHOLE:

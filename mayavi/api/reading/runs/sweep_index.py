@@ -22,6 +22,7 @@ from mayavi.api.reading.runs.bodies import moment
 from mayavi.api.reading.runs.job_mirror import submission_of
 from mayavi.api.reading.runs.stored import StoredSweep
 from mayavi.sim.store import Store, SweepRecord
+from mayavi.sim.store.database.schema import literal
 from mayavi.sim.store.database.views import reading
 from mayavi.sim.store.store import sweep_record
 
@@ -83,7 +84,7 @@ def sweep_details(store: Store, queue: JobQueue, sweep: IndexedSweep) -> SweepDe
         text = submission.get("text")
         return SweepDetails(**sweep.summary.model_dump(), plan=own, scenario_text=text if isinstance(text, str) else "")
     with reading(store.path) as connection:
-        answer = connection.execute("SELECT * FROM sweeps WHERE sweep_id = $1", [sweep.summary.sweep_id])
+        answer = connection.execute(f"SELECT * FROM sweeps WHERE sweep_id = {literal(sweep.summary.sweep_id)}")
         names = [column[0] for column in answer.description or ()]
         row = answer.fetchone()
     if row is None:
