@@ -177,7 +177,7 @@ class JobQueue:
 
     def report(self, job_id: str, done: int, total: int, phase: str) -> None:
         """Store the progress of a running job."""
-        with self.database.writing() as connection:
+        with self.database.writing(lasting=False) as connection:
             changed = connection.execute(
                 "UPDATE jobs SET done = ?, total = ?, phase = ?"
                 " WHERE job_id = ? AND status IN ('running', 'cancelling')",
