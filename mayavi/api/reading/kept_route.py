@@ -38,4 +38,4 @@ def keep(request: Request, answers: AnswerCache[KeptAnswer], body: bytes) -> Res
     """Return the answer, and keep it for requests of the same path and query."""
     answer = KeptAnswer(body)
     answers.keep((request.scope["path"], request.scope["query_string"]), None, answer)
-    return answer.response(request)
+    return answer.response()

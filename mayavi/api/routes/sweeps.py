@@ -34,9 +34,9 @@ async def list_sweeps(
 
 
 @router.get("/sweeps/{sweep_id}", responses=documented(401, 404), response_model=SweepDetails)
-async def show_sweep(sweep_id: str, request: Request, caller: Reader, parts: Parts) -> Response:
+async def show_sweep(sweep_id: str, caller: Reader, parts: Parts) -> Response:
     """Show a sweep; its runs are `/runs?sweep_id=…`."""
-    return (await parts.reading.sweep_details(sweep_id)).response(request)
+    return (await parts.reading.sweep_details(sweep_id)).response()
 
 
 @router.get(
