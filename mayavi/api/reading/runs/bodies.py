@@ -103,6 +103,7 @@ class IndexedRun:
             kept = self.summary.model_copy(update={"parameters": changed}).model_dump_json().encode()
             if self.parameters is None or self.parameters.is_read(self.fingerprint):
                 self.__dict__["_body"] = kept
+                self.__dict__.pop("summary", None)  # five times as large, and seldom needed again
         return kept
 
     @cached_property
