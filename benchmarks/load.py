@@ -24,8 +24,8 @@ from typing import Any
 import httpx
 
 from benchmarks.report import Effort, Quantity, Row, Section, Target
-from benchmarks.service import ENDED, TINY, ServiceProcess, wait_for
-from mayavi.sim.store import Store
+from benchmarks.service import PATIENCE_S, TINY, ServiceProcess, wait_for
+from benchmarks.stored_runs import not_once
 
 READERS, QUEUED, SECONDS = 200, 20, 60.0
 QUICK_READERS, QUICK_QUEUED, QUICK_SECONDS = 20, 4, 3.0
@@ -45,6 +45,14 @@ class Load:
     submitted: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     """Runs that did not end as finished exactly once, with what was found instead."""
+    ended: int = 0
+    """Runs whose end was told while the readers asked."""
+    seconds: float = 0.0
+    """How long the readers asked."""
+    server_cpu_s: float = 0.0
+    workers_cpu_s: float = 0.0
+    readers_cpu_s: float = 0.0
+    """CPU time of the readers and submitters, which share the machine."""
 
     def note(self, route: str, seconds: float) -> None:
         """Add a measured request."""
@@ -61,10 +69,13 @@ def measure(effort: Effort) -> Section:
         with ServiceProcess(Path(place) / "load", "--workers", "1") as service:
             found = asyncio.run(load(service, readers, queued, seconds))
         for route, latencies in sorted(found.latencies.items()):
-            section.rows.append(Row(route, percentiles(latencies)))
+            each_second = {"throughput": Quantity(len(latencies) / found.seconds, "/s")}
+            section.rows.append(Row(route, percentiles(latencies) | each_second))
+        section.rows.append(Row("CPU time", cpu_figures(found)))
         count = Quantity(len(found.submitted), "runs")
         failures = {"errors": Quantity(len(found.errors), ""), "lost": Quantity(len(found.lost), "runs")}
-        section.rows.append(Row("submitted", {"count": count, **failures}))
+        counts = {"count": count, "ended meanwhile": Quantity(found.ended, "runs")}
+        section.rows.append(Row("submitted", counts | failures))
         section.notes += [*dict.fromkeys(found.errors[:5]), *found.lost[:5]]
         killed = kill_and_resume(Path(place) / "killed", QUICK_KILLED_RUNS if effort.quick else KILLED_RUNS)
     section.rows.append(Row("kill -9 of a worker, then of the server", {"lost": Quantity(len(killed), "runs")}))
@@ -89,25 +100,60 @@ def percentiles(latencies: list[float]) -> dict[str, Quantity]:
     }
 
 
+def cpu_figures(found: Load) -> dict[str, Quantity]:
+    """Return the CPU time of the server for each request, and what each party used of a core."""
+    requests = sum(map(len, found.latencies.values()))
+    return {
+        "server, each request": Quantity(found.server_cpu_s / max(1, requests) * 1e3, "ms"),
+        "server": Quantity(found.server_cpu_s / found.seconds, "%"),
+        "workers": Quantity(found.workers_cpu_s / found.seconds, "%"),
+        "readers": Quantity(found.readers_cpu_s / found.seconds, "%"),
+    }
+
+
 # Readers and a full queue
 
 
 async def load(service: ServiceProcess, readers: int, queued: int, seconds: float) -> Load:
     """Let `readers` poll for `seconds` while the queue holds `queued` runs; then wait until all runs have ended."""
     found = Load()
-    until = time.monotonic() + seconds
     async with AsyncExitStack() as stack:
 
-        async def connect() -> httpx.AsyncClient:
+        async def connect(headers: dict[str, str]) -> httpx.AsyncClient:
             """Return a client of one reader: a shared one searches all its connections for each request."""
-            options: dict[str, Any] = {"base_url": service.url, "headers": service.headers, "timeout": 300}
+            options: dict[str, Any] = {"base_url": service.url, "headers": headers, "timeout": 300}
             return await stack.enter_async_context(httpx.AsyncClient(**options, verify=False, trust_env=False))
 
-        tasks = [submit_and_follow(await connect(), found, until, slot) for slot in range(queued)]
-        tasks += [read(await connect(), found, until, number, number / readers) for number in range(readers)]
-        await asyncio.gather(*tasks)
-        await check_runs(await connect(), service, found)
+        own = await connect(service.headers)
+        keys = [await new_key(own, f"reader {number}") for number in range(readers)]
+        submitters = [await connect(service.headers) for _ in range(queued)]
+        pollers = [await connect(key) for key in keys]
+        before, began = cpu_times(service), time.monotonic()
+        until = began + seconds
+        following = [
+            asyncio.ensure_future(submit_and_follow(each, found, until, slot)) for slot, each in enumerate(submitters)
+        ]
+        await asyncio.gather(
+            *(read(each, found, until, number, number / readers) for number, each in enumerate(pollers))
+        )
+        found.seconds = time.monotonic() - began
+        used = [after - first for after, first in zip(cpu_times(service), before, strict=True)]
+        found.server_cpu_s, found.workers_cpu_s, found.readers_cpu_s = used
+        await asyncio.gather(*following)
+        await wait_for_queue(own)
+    found.lost += await asyncio.to_thread(not_once, service.store, found.submitted)
     return found
+
+
+async def new_key(client: httpx.AsyncClient, name: str) -> dict[str, str]:
+    """Create a key for a reader, since limits are those of a key; return the headers that carry it."""
+    answer = await client.post("/keys", json={"name": name, "scope": "read"})
+    return {"Authorization": f"Bearer {answer.raise_for_status().json()['key']}"}
+
+
+def cpu_times(service: ServiceProcess) -> tuple[float, float, float]:
+    """Return the CPU time so far of the server, its workers and this process."""
+    return service.cpu_s(), service.workers_cpu_s(), time.process_time()
 
 
 async def read(client: httpx.AsyncClient, found: Load, until: float, number: int, phase: float) -> None:
@@ -138,6 +184,7 @@ async def submit_and_follow(client: httpx.AsyncClient, found: Load, until: float
             continue
         if last != "finished":
             found.errors.append(f"the events of run {run_id} end with '{last}'")
+        found.ended += time.monotonic() < until
 
 
 async def last_event(client: httpx.AsyncClient, run_id: str) -> str:
@@ -168,30 +215,14 @@ async def timed(
     return None
 
 
-async def check_runs(client: httpx.AsyncClient, service: ServiceProcess, found: Load) -> None:
-    """Wait for every run and compare with the store."""
-    for run_id in found.submitted:
-        status = ""
-        for _ in range(6000):
-            status = (await client.get(f"/runs/{run_id}")).json()["status"]
-            if status in ENDED:
-                break
-            await asyncio.sleep(0.05)
-        if status != "finished":
-            found.lost.append(f"run {run_id} is {status}")
-    found.lost += not_once(service.store, found.submitted)
-
-
-def not_once(store: Path, run_ids: list[str]) -> list[str]:
-    """Return what is wrong with runs that are not stored exactly once and finished, rows included."""
-    opened = Store(store)
-    counted = Counter(run.run_id for run in opened.runs() if run.status == "finished")
-    wrong = [f"run {run_id} is stored {counted[run_id]} times" for run_id in run_ids if counted[run_id] != 1]
-    wrong += [f"run {run_id} was never submitted" for run_id in counted.keys() - set(run_ids)]
-    for run_id in run_ids:
-        if counted[run_id] == 1 and opened.digest(run_id) != opened.run(run_id).digest:
-            wrong.append(f"run {run_id} has lost or repeated rows")
-    return wrong
+async def wait_for_queue(client: httpx.AsyncClient) -> None:
+    """Wait until no run waits or runs."""
+    active: dict[str, Any] = {"status": ["queued", "running", "cancelling"], "limit": 1}
+    deadline = time.monotonic() + PATIENCE_S
+    while (await client.get("/runs", params=active)).raise_for_status().json()["total"]:
+        if time.monotonic() >= deadline:
+            raise TimeoutError("waited in vain for the queue to be empty")
+        await asyncio.sleep(0.05)
 
 
 # Killed processes

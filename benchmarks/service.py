@@ -124,6 +124,14 @@ class ServiceProcess:
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
+    def cpu_s(self) -> float:
+        """Return the CPU time of the server process so far, without workers."""
+        return cpu_fields(self.pid)[0]
+
+    def workers_cpu_s(self) -> float:
+        """Return the CPU time so far of all workers, those included that have ended."""
+        return cpu_fields(self.pid)[1] + sum(cpu_fields(pid)[0] for pid in self.workers())
+
     def client(self, **options: Any) -> httpx.Client:
         """Return a client with the key."""
         return httpx.Client(base_url=self.url, headers=self.headers, timeout=PATIENCE_S, **options)
@@ -142,9 +150,15 @@ class ServiceProcess:
     def wait_for_runs(self, client: httpx.Client, run_ids: list[str]) -> dict[str, str]:
         """Wait until all runs have ended; return their statuses."""
 
+        found: dict[str, str] = {}
+
         def ended() -> dict[str, str] | None:
-            found = {run_id: client.get(f"/runs/{run_id}").raise_for_status().json()["status"] for run_id in run_ids}
-            return found if ENDED.issuperset(found.values()) else None
+            for run_id in run_ids:
+                if found.get(run_id) not in ENDED:
+                    found[run_id] = client.get(f"/runs/{run_id}").raise_for_status().json()["status"]
+                    if found[run_id] not in ENDED:
+                        return None  # and the next ones wait behind it
+            return found
 
         return cast("dict[str, str]", wait_for(ended, f"{len(run_ids)} runs to end; the log ends with: {self.tail()}"))
 
@@ -188,3 +202,13 @@ def command_of(pid: int) -> str:
     with suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     return ""
+
+
+def cpu_fields(pid: int) -> tuple[float, float]:
+    """Return the CPU time of a process and of its children that have ended; zeros if it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return 0.0, 0.0
+    own, children = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+    return own / os.sysconf("SC_CLK_TCK"), children / os.sysconf("SC_CLK_TCK")

@@ -38,7 +38,6 @@ class ServiceDatabase:
             connection = sqlite3.connect(self.path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             self._local.connection = connection
             with self._lock:
@@ -51,9 +50,13 @@ class ServiceDatabase:
         return connection, connection.execute("PRAGMA data_version").fetchone()[0], self._writes
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection of this thread in a transaction: all of the body is stored, or nothing."""
+    def writing(self, *, lasting: bool = True) -> Iterator[sqlite3.Connection]:
+        """Yield the connection of this thread in a transaction: all of the body is stored, or nothing.
+
+        What is not `lasting` survives the end of every process, and not that of the machine: nobody waits for the disk.
+        """
         connection = self.reading()
+        connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield connection

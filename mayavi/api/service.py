@@ -103,6 +103,7 @@ class Service:
                 self.store.path.absolute(),
                 held,
                 worker_died=self.metrics.worker_restarts.inc,
+                run_stored=self.reading.index.offer,
             )
             self.supervisor.start()
 

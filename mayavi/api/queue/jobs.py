@@ -93,9 +93,13 @@ class JobQueue:
         condition = f" WHERE {' AND '.join(where)}" if where else ""
         connection = self.database.reading()
         rows = connection.execute(f"{_SELECT}{condition} ORDER BY place DESC").fetchall()
-        waiting = connection.execute("SELECT job_id FROM jobs WHERE status = 'queued' ORDER BY place").fetchall()
-        ahead = {row["job_id"]: index for index, row in enumerate(waiting)}
+        ahead = {job_id: index for index, job_id in enumerate(self.waiting())}
         return [_job(row, ahead.get(row["job_id"])) for row in rows]
+
+    def waiting(self) -> list[str]:
+        """Return the ids of the jobs that wait, the next one first."""
+        query = "SELECT job_id FROM jobs WHERE status = 'queued' ORDER BY place"
+        return [str(row[0]) for row in self.database.reading().execute(query).fetchall()]
 
     def job(self, job_id: str) -> Job | None:
         """Return a job; None if the queue never had it."""
@@ -173,7 +177,7 @@ class JobQueue:
 
     def report(self, job_id: str, done: int, total: int, phase: str) -> None:
         """Store the progress of a running job."""
-        with self.database.writing() as connection:
+        with self.database.writing(lasting=False) as connection:
             changed = connection.execute(
                 "UPDATE jobs SET done = ?, total = ?, phase = ?"
                 " WHERE job_id = ? AND status IN ('running', 'cancelling')",

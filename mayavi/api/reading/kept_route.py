@@ -1,4 +1,4 @@
-"""`KeptRoute`: a route that repeats an answer from memory as long as no run has changed."""
+"""`KeptRoute`: a route that repeats an answer from memory as long as what it shows has not changed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
-if TYPE_CHECKING:
-    from mayavi.api.reading.runs.index import Runs
-    from mayavi.api.service import Service
+from mayavi.api.reading.kept_answer import KeptAnswer
 
-_JSON = (b"content-type", b"application/json")
+if TYPE_CHECKING:
+    from mayavi.api.reading.answer_cache import AnswerCache
+    from mayavi.api.service import Service
 
 
 class KeptRoute(APIRoute):
@@ -26,18 +26,16 @@ class KeptRoute(APIRoute):
         """Answer from memory, or as any other route."""
         if scope["method"] == "GET":
             service: Service = scope["app"].state.service
-            runs = service.reading.index.current()
-            body = None if runs is None else runs.answers.get((scope["path"], scope["query_string"]), None)
-            if body is not None:
+            answer = service.reading.kept(scope["path"], scope["query_string"])
+            if answer is not None:
                 service.authenticator.admit(Request(scope))
-                headers = [_JSON, (b"content-length", b"%d" % len(body))]
-                await send({"type": "http.response.start", "status": 200, "headers": headers})
-                await send({"type": "http.response.body", "body": body})
+                await answer.send(scope["headers"], send)
                 return
         await super().handle(scope, receive, send)
 
 
-def keep(request: Request, runs: Runs, body: bytes) -> Response:
+def keep(request: Request, answers: AnswerCache[KeptAnswer], body: bytes) -> Response:
     """Return the answer, and keep it for requests of the same path and query."""
-    runs.answers.keep((request.scope["path"], request.scope["query_string"]), None, body)
-    return Response(body, media_type="application/json")
+    answer = KeptAnswer(body)
+    answers.keep((request.scope["path"], request.scope["query_string"]), None, answer)
+    return answer.response()

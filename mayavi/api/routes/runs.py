@@ -12,6 +12,7 @@ from mayavi.api.models.jobs import JobStatus
 from mayavi.api.models.runs import RunDetails, RunSummary
 from mayavi.api.reading.kept_route import KeptRoute, keep
 from mayavi.api.reading.runs.listing import Wanted, page_of
+from mayavi.api.routes.run_details import UNCHANGED, IfNoneMatch
 from mayavi.api.security.caller import Reader
 from mayavi.api.service import Parts
 
@@ -42,11 +43,10 @@ async def list_runs(
     page = page_of(runs, wanted)
     if not await runs.parameters.read_soon(page.runs):
         return Response(page.body(), media_type="application/json")  # not kept: the next answer has more
-    return keep(request, runs, page.body())
+    return keep(request, runs.answers, page.body())
 
 
-@router.get("/runs/{run_id}", responses=documented(401, 404), response_model=RunDetails)
-async def show_run(run_id: str, request: Request, caller: Reader, parts: Parts) -> Response:
-    """Show a run by its full id."""
-    runs, body = await parts.reading.run_details(run_id)
-    return keep(request, runs, body)
+@router.get("/runs/{run_id}", responses={**UNCHANGED, **documented(401, 404)}, response_model=RunDetails)
+async def show_run(run_id: str, caller: Reader, parts: Parts, if_none_match: IfNoneMatch = None) -> Response:
+    """Show a run by its full id. The answer for a run that has ended has an ETag."""
+    return (await parts.reading.run_details(run_id)).response(if_none_match)

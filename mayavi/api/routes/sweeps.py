@@ -4,38 +4,39 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from mayavi.api.errors import documented
 from mayavi.api.models.base import Listing
 from mayavi.api.models.page import PageData
 from mayavi.api.models.sweeps import SweepDetails, SweepSummary
+from mayavi.api.reading.kept_route import KeptRoute, keep
 from mayavi.api.reading.results.results import sweep_result
 from mayavi.api.reading.runs.sweep_index import page_of
 from mayavi.api.routes.run_details import HTML, PDF, UNCHANGED, IfNoneMatch
 from mayavi.api.security.caller import Reader
 from mayavi.api.service import Parts
 
-router = APIRouter(tags=["sweeps"])
+router = APIRouter(tags=["sweeps"], route_class=KeptRoute)
 
 
-@router.get("/sweeps", responses=documented(401, 422))
+@router.get("/sweeps", responses=documented(401, 422), response_model=Listing[SweepSummary])
 async def list_sweeps(
+    request: Request,
     caller: Reader,
     parts: Parts,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
-) -> Listing[SweepSummary]:
+) -> Response:
     """List sweeps, newest first."""
-    sweeps = await parts.reading.sweeps()
-    page, following = page_of(sweeps, limit, cursor)
-    return Listing[SweepSummary](items=[each.summary for each in page], total=len(sweeps), next=following)
+    runs = await parts.reading.runs()
+    return keep(request, runs.answers, page_of(runs.sweeps, limit, cursor).model_dump_json().encode())
 
 
 @router.get("/sweeps/{sweep_id}", responses=documented(401, 404), response_model=SweepDetails)
 async def show_sweep(sweep_id: str, caller: Reader, parts: Parts) -> Response:
     """Show a sweep; its runs are `/runs?sweep_id=…`."""
-    return Response(await parts.reading.sweep_details(sweep_id), media_type="application/json")
+    return (await parts.reading.sweep_details(sweep_id)).response()
 
 
 @router.get(

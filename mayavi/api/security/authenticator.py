@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import hmac
 import sqlite3
+from collections import deque
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ class Authenticator:
         self.callers = CallerCache(keys.database)
         self.requests = RateLimiter()
         self.failures = RateLimiter()
+        self._used: deque[str] = deque()
+        """Keys whose use is to be stored. Whoever puts the first one in lets them be stored."""
 
     def admit(self, request: Request) -> Caller:
         """Return the caller of a request; a bearer key counts before a cookie. Raise 401, 403 or 429."""
@@ -54,7 +57,9 @@ class Authenticator:
         if not taken.allowed:
             raise too_many(taken, f"this key may send {taken.limit} requests a minute")
         if self.keys.is_due(caller.key_id):
-            asyncio.get_running_loop().run_in_executor(None, self._note_use, caller.key_id)
+            self._used.append(caller.key_id)
+            if len(self._used) == 1:  # else the note that was asked for takes it along
+                asyncio.get_running_loop().run_in_executor(None, self._note_uses)
         return caller
 
     async def while_valid(self, caller: Caller, stream: AsyncGenerator[str]) -> AsyncGenerator[str]:
@@ -125,11 +130,14 @@ class Authenticator:
         if not hmac.compare_digest(token.encode("utf-8"), csrf_token_of(cookie).encode()):
             raise ApiError(403, "the header `X-CSRF-Token` is missing or wrong", "`GET /session` returns the token")
 
-    def _note_use(self, key_id: str) -> None:
-        try:
-            self.keys.note_use(key_id)
-        except sqlite3.Error:  # a full disk or a long writer: the next minute may do it
-            return
+    def _note_uses(self) -> None:
+        """Store the use of all keys that are due, together: many callers come at the same time."""
+        used: list[str] = []
+        with suppress(IndexError):
+            while True:
+                used.append(self._used.popleft())
+        with suppress(sqlite3.Error):  # a full disk or a long writer: the next minute may do it
+            self.keys.note_use(*used)
 
 
 def too_many(taken: Taken, message: str) -> ApiError:

@@ -160,10 +160,12 @@ class KeyRing:
         self._used[key_id] = now
         return True
 
-    def note_use(self, key_id: str) -> None:
-        """Store that the key is used now."""
-        with self.database.writing() as connection:
-            connection.execute("UPDATE keys SET last_used_at = ? WHERE key_id = ?", (time.time(), key_id))
+    def note_use(self, *key_ids: str) -> None:
+        """Store that keys are used now."""
+        with self.database.writing(lasting=False) as connection:
+            connection.executemany(
+                "UPDATE keys SET last_used_at = ? WHERE key_id = ?", [(time.time(), key_id) for key_id in key_ids]
+            )
 
 
 def _key(row: sqlite3.Row) -> Key:

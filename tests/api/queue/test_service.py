@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from mayavi.api.queue.workers.worker import NICENESS
 from mayavi.errors import SimulationError, UsageError
 from mayavi.scenarios.run.run import run as run_scenario
 from mayavi.sim.store import Store
@@ -150,6 +152,14 @@ def test_no_key_is_in_the_environment_of_a_worker(service: ServiceProcess) -> No
     until(service.workers)
     for pid in service.workers():
         assert KEY.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def test_a_worker_yields_to_the_server(service: ServiceProcess) -> None:
+    until(service.workers)
+    assert service.process is not None
+    own = os.getpriority(os.PRIO_PROCESS, service.process.pid)
+    for pid in service.workers():
+        until(lambda pid=pid: os.getpriority(os.PRIO_PROCESS, pid) == own + NICENESS)
 
 
 def test_no_process_of_the_service_may_import_code_that_a_text_names(service: ServiceProcess) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mayavi.api.reading.row_query import OPERATORS
-from mayavi.api.reading.runs.listing import SORTS
+from mayavi.api.reading.runs.orders import SORTS
 from mayavi.scenarios.run.run import run
 from tests.api.live_server import LiveServer
 from tests.pages import page

@@ -107,6 +107,12 @@ def test_the_last_use_is_stored_once_a_minute(ring: KeyRing, monkeypatch: pytest
     assert ring.is_due("a")
 
 
+def test_the_use_of_many_keys_is_stored_together(ring: KeyRing) -> None:
+    keys = [ring.create(f"key {number}", "read")[0] for number in range(3)]
+    ring.note_use(*(key.key_id for key in keys[:2]))
+    assert [ring.key(key.key_id).last_used_at is None for key in keys] == [False, False, True]
+
+
 def test_keys_over_http(tmp_path: Path) -> None:
     with LiveServer(tmp_path) as server, server.client(server.full) as admin:
         made = admin.post("/keys", json={"name": "robot", "scope": "read", "requests_per_minute": 3}).json()

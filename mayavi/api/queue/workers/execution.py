@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mayavi.api.models.jobs import JobStatus
 from mayavi.api.queue.scenarios.inline_scenarios import sweep_scenarios
+from mayavi.api.queue.stored_runs import written_run
 from mayavi.api.queue.workers.task import BUILDING, RUNNING, STORING, Outcome, Report, Task
 from mayavi.errors import MayaviError
 from mayavi.scenarios.loading import load_text
@@ -89,7 +91,8 @@ def _execute_run(task: Task, send: Send, cancelled: Callable[[], bool]) -> Outco
     with SegmentRecorder(task.store, merge=False, first_segment=first_segment) as recorder:
         fork = scenario.world().open()
         run = execute(request, fork, recorder, Listener())
-    return Outcome("halted" if run.status == "halted" else "finished", run.error)
+    status: JobStatus = "halted" if run.status == "halted" else "finished"
+    return Outcome(status, run.error, written_run(task.store, task.job_id))
 
 
 def _stored_end(store: Path, run_id: str) -> Outcome | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from mayavi.api.models.jobs import JobStatus
 from mayavi.api.queue.job import Job
 from mayavi.api.queue.jobs import MOST_ATTEMPTS, JobQueue
+from mayavi.api.queue.stored_runs import FoundRuns
 from mayavi.api.queue.workers.task import Outcome, Ready, Report, Task
 from mayavi.api.queue.workers.worker_process import WorkerProcess
 from mayavi.api.settings import ServiceSettings
@@ -44,9 +45,10 @@ class Supervisor:
         store: Path,
         held: Sequence[int] = (),
         worker_died: Callable[[], None] = lambda: None,
+        run_stored: Callable[[FoundRuns], None] = lambda _: None,
     ) -> None:
         self.queue, self.settings, self.store = queue, settings, store
-        self._worker_died = worker_died
+        self._worker_died, self._run_stored = worker_died, run_stored
         self.workers: list[WorkerProcess] = []
         self._held = tuple(held)
         self._threads = max(1, available_cores() // max(1, settings.workers))
@@ -190,6 +192,8 @@ class Supervisor:
     def _store_outcome(self, worker: WorkerProcess, outcome: Outcome) -> None:
         """Store the end of a task; if that is impossible now, the next turn tries again."""
         if worker.job is not None:
+            if outcome.found is not None:
+                self._run_stored(outcome.found)
             self.queue.end(worker.job.job_id, outcome.status, outcome.error)
         worker.done()
         if worker.jobs_done >= TASKS_OF_A_WORKER:

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from mayavi.api.models.jobs import JobStatus
 from mayavi.api.queue.job import Kind
+from mayavi.api.queue.stored_runs import FoundRuns
 
 BUILDING, RUNNING, STORING = "building the world", "running", "storing"
 """Phases of a job."""
@@ -42,6 +43,8 @@ class Outcome(NamedTuple):
 
     status: JobStatus
     error: str = ""
+    found: FoundRuns | None = None
+    """The run with its figures, for the lists of the server."""
 
 
 class Ready(NamedTuple):

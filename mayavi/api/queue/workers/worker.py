@@ -21,6 +21,8 @@ REPORT_EVERY_S = 0.2
 MERGE_AFTER_S = 0.3
 MERGE_PATIENCE_S = 2.0
 MOST_UNMERGED = 8
+NICENESS = 5
+"""Priority below that of the server, so that readers are answered while runs use all processors."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -28,6 +30,7 @@ def serve(descriptor: int, parent: int, data_mb: int) -> None:
     """Execute tasks that arrive over the socket `descriptor`; `parent` is the process id of the server."""
     end_with_parent(parent)
     limit_resources(data_mb)
+    os.nice(NICENESS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then stops its workers
     from mayavi.api.queue.workers.execution import execute_task
 

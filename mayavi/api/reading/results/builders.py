@@ -32,7 +32,7 @@ class ResultBuilders:
         self, processes: int = PROCESSES, patience_s: float = PATIENCE_S, most_bytes: int = MOST_BYTES
     ) -> None:
         self._patience_s = patience_s
-        self._kept = AnswerCache(most_bytes)
+        self._kept: AnswerCache[bytes] = AnswerCache(most_bytes)
         self._threads = ThreadPoolExecutor(processes, thread_name_prefix="mayavi-builder")
         self._idle: SimpleQueue[Worker | None] = SimpleQueue()
         for _ in range(processes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 ResultKind = Literal["run", "sweep", "training", "evaluation", "compare"]
 ResultFormat = Literal["page", "html", "pdf"]
 Format = Literal["page", "html", "pdf", "artifact"]
+NICENESS = 3
+"""Below the server, which answers others meanwhile, and above the workers: somebody waits for a report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,8 @@ class ResultTask:
 
 
 def prepare() -> Callable[[ResultTask], bytes]:
-    """Import what builds pages, and return the function that executes tasks."""
+    """Import what builds pages, and return the function that executes tasks, at a priority below the server's."""
+    os.nice(NICENESS)
     import mayavi.api.reading.results.page_data
     import mayavi.report.builder  # noqa: F401
 

@@ -11,14 +11,13 @@ from fastapi.concurrency import run_in_threadpool
 
 from mayavi.api import log
 from mayavi.api.errors import ApiError
+from mayavi.api.reading.kept_answer import CACHED, matches
 from mayavi.api.reading.reading import Reading
 from mayavi.api.reading.results.result_task import ResultFormat
 from mayavi.api.reading.trainings import evaluation, training, training_version
 from mayavi.api.security.headers import report_headers
 from mayavi.errors import MayaviError, SetupError, StoreError, UnknownRun, UsageError, WorkerError
 
-CACHED = "private, no-cache"
-"""A browser may keep the answer, and asks each time whether it has changed."""
 MEDIA_TYPES = {"page": "application/json", "html": "text/html; charset=utf-8", "pdf": "application/pdf"}
 
 
@@ -53,10 +52,11 @@ async def comparison(reading: Reading, names: list[str], format: ResultFormat) -
     """Answer with the comparison of runs or sweeps; the first is the baseline."""
     versions: list[Hashable] = []
     for name in names:
-        if name not in (await reading.runs(at_once=True)).by_id and name in (sweeps := await reading.sweeps()):
-            if not sweeps[name].ended or not sweeps[name].in_store:
-                raise ApiError(409, f"sweep '{name}' is {sweeps[name].summary.status}", "compare what has ended")
-            versions.append(sweeps[name].version)
+        runs = await reading.runs(at_once=True)
+        if name not in runs.by_id and (sweep := runs.sweeps.get(name)) is not None:
+            if not sweep.ended or not sweep.in_store:
+                raise ApiError(409, f"sweep '{name}' is {sweep.summary.status}", "compare what has ended")
+            versions.append(sweep.version)
             continue
         run = await reading.run(name)
         if not run.ended or not run.in_store:
@@ -137,13 +137,6 @@ def etag_of(format: str, *version: object) -> str:
 
     written = repr((__version__, format, version))
     return f'"{hashlib.sha256(written.encode()).hexdigest()[:32]}"'
-
-
-def matches(if_none_match: str | None, etag: str) -> bool:
-    """Whether the caller's cached copy is current."""
-    if if_none_match is None:
-        return False
-    return any(each.strip().removeprefix("W/") in {etag, "*"} for each in if_none_match.split(","))
 
 
 def unchanged(etag: str) -> Response:

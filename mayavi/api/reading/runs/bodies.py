@@ -10,31 +10,10 @@ from typing import Any
 from mayavi.api.models.jobs import Ended, JobStatus
 from mayavi.api.models.runs import RunSummary
 from mayavi.api.queue.job import Job
+from mayavi.api.queue.stored_runs import FINGERPRINT, STATE, StoredRun
 from mayavi.api.queue.summaries import progress_of, run_summary
 from mayavi.api.reading.runs.changed_parameters import ChangedParameters
 
-COLUMNS = (
-    "run_id",
-    "status",
-    "digest",
-    "epoch_us(started_at)",
-    "action_count",
-    "sweep_id",
-    "scenario",
-    "chain",
-    "seed",
-    "steps",
-    "error",
-    "seconds",
-    "failed_count",
-    "raised_count",
-    "md5(scenario_text)",
-)
-"""Columns of `runs` that lists need; the first five tell whether a stored run has changed."""
-STATE = 5
-
-StoredRun = tuple[Any, ...]
-"""Values of `COLUMNS`, then bad debt and its unit, both None for a run without that KPI."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -95,7 +74,7 @@ class IndexedRun:
     @property
     def fingerprint(self) -> str | None:
         """Digest of the scenario text; None before the store has it."""
-        return None if self.stored is None else self.stored[14]
+        return None if self.stored is None else self.stored[FINGERPRINT]
 
     @property
     def bad_debt(self) -> float | None:
@@ -124,6 +103,7 @@ class IndexedRun:
             kept = self.summary.model_copy(update={"parameters": changed}).model_dump_json().encode()
             if self.parameters is None or self.parameters.is_read(self.fingerprint):
                 self.__dict__["_body"] = kept
+                self.__dict__.pop("summary", None)  # five times as large, and seldom needed again
         return kept
 
     @cached_property

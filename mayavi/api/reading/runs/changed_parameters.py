@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from hashlib import md5
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from fastapi.concurrency import run_in_threadpool
 
 from mayavi.sim.store import Store
+from mayavi.sim.store.database.schema import listed
 from mayavi.sim.store.database.views import reading
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ PATIENCE_S = 0.3
 MOST_SHOWN = 12
 """Parameters of a run in a list; the page of the run has them all."""
 _LONGEST = 60
-_TEXTS = "SELECT scenario, chain, scenario_text FROM runs WHERE list_contains($1::VARCHAR[], run_id)"
+_TEXTS = "SELECT scenario, chain, scenario_text FROM runs WHERE list_contains({run_ids}, run_id)"
+_MOST_OFFERED = 256
 _RUNNING: set[asyncio.Future[None]] = set()
 """Tasks in the background: the event loop keeps no reference to them."""
 log = logging.getLogger(__name__)
@@ -38,6 +40,14 @@ class ChangedParameters:
         self._store = store
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Mapping[str, str]] = OrderedDict()
+        self._offered: OrderedDict[str, tuple[str, str, str]] = OrderedDict()
+
+    def offer(self, fingerprint: str, scenario: str, chain: str, text: str) -> None:
+        """Give a scenario text that was read for another purpose, so that it need not be read again."""
+        if fingerprint not in self._known:
+            self._offered[fingerprint] = scenario, chain, text
+            while len(self._offered) > _MOST_OFFERED:
+                self._offered.popitem(last=False)
 
     def known(self, fingerprint: str | None) -> Mapping[str, str]:
         """Return what is known of a scenario text; empty where nothing differs, or where it was not read yet."""
@@ -47,10 +57,10 @@ class ChangedParameters:
         """Whether the scenario text has been read."""
         return fingerprint is None or fingerprint in self._known
 
-    def unread(self, runs: Iterable[IndexedRun]) -> list[str]:
-        """Return a run for each scenario text that has to be read first."""
+    def unread(self, runs: Iterable[IndexedRun]) -> dict[str, str]:
+        """Return a run by each fingerprint of a scenario text that has to be read first."""
         found = {run.fingerprint: run.run_id for run in runs if run.fingerprint is not None}
-        return [run_id for fingerprint, run_id in found.items() if fingerprint not in self._known]
+        return {fingerprint: run_id for fingerprint, run_id in found.items() if fingerprint not in self._known}
 
     async def read_soon(self, runs: Iterable[IndexedRun]) -> bool:
         """Read the scenarios of runs in a thread; False if that takes longer than a list should wait.
@@ -58,10 +68,10 @@ class ChangedParameters:
         The first time loads the library of scenarios, about a second of a processor. The reading goes on then, and a
         later list has its results.
         """
-        run_ids = self.unread(runs)
-        if not run_ids:
+        unread = self.unread(runs)
+        if not unread:
             return True
-        task = asyncio.ensure_future(run_in_threadpool(self.read, run_ids))
+        task = asyncio.ensure_future(run_in_threadpool(self.read, unread))
         done, _ = await asyncio.wait({task}, timeout=PATIENCE_S)
         if task in done:
             task.result()
@@ -70,11 +80,18 @@ class ChangedParameters:
             task.add_done_callback(_finished)
         return task in done
 
-    def read(self, run_ids: Sequence[str]) -> None:
-        """Read the scenarios of runs. Blocks for about a millisecond each."""
+    def read(self, unread: Mapping[str, str]) -> None:
+        """Read the scenarios of runs, by fingerprint. Blocks for about a millisecond each."""
         with self._lock:
-            with reading(self._store.path) as connection:
-                rows = connection.execute(_TEXTS, [list(run_ids)]).fetchall()
+            rows, missing = [], []
+            for fingerprint, run_id in unread.items():
+                if (offered := self._offered.pop(fingerprint, None)) is not None:
+                    rows.append(offered)
+                elif fingerprint not in self._known:
+                    missing.append(run_id)
+            if missing:
+                with reading(self._store.path) as connection:
+                    rows += connection.execute(_TEXTS.format(run_ids=listed(missing))).fetchall()
             for scenario, chain, text in rows:
                 name = md5(text.encode(), usedforsecurity=False).hexdigest()
                 if name not in self._known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,49 +15,66 @@ _KEPT = ("seed", "steps")
 
 
 class JobMirror:
-    """All jobs by id, without the texts of their submissions: `JobQueue.job` has those."""
+    """All jobs by id, without the texts of their submissions: `JobQueue.job` has those. Used by one thread."""
 
     def __init__(self, queue: JobQueue) -> None:
         self._queue = queue
-        self._lock = threading.Lock()
-        self._jobs: dict[str, Job] | None = None
-        self._changed: set[str] = set()
-        self.version = 0
-        """Another number after every change. Take it before `jobs`."""
-        self._end = queue.subscribe(self._note)
+        self.jobs: dict[str, Job] = {}
+        """The jobs as of the last `update`."""
+        self.sweeps: dict[str, Job] = {}
+        """Those that are sweeps."""
+        self._changed: deque[str] = deque()
+        self._read = False
+        self._end = queue.subscribe(self._changed.append)
 
-    def jobs(self) -> Mapping[str, Job]:
-        """Return all jobs as they are now."""
-        with self._lock:
-            changed, self._changed = self._changed, set()
-            if self._jobs is None:
-                self._jobs = {job.job_id: _light(job) for job in self._queue.jobs()}
-                return dict(self._jobs)
-            moved = False
-            for job_id in changed:
-                job = self._queue.job(job_id)
-                if job is not None:
-                    before = self._jobs.get(job_id)
-                    moved |= (before is not None and before.status == "queued") != (job.status == "queued")
-                    self._keep(_light(job))
-            if moved:  # and so the places of all that wait
-                for job in self._queue.jobs(active=True):
-                    self._keep(_light(job))
-            return dict(self._jobs)
+    @property
+    def is_current(self) -> bool:
+        """Whether no job has changed since the last `update`."""
+        return self._read and not self._changed
+
+    def update(self) -> set[str]:
+        """Read the jobs that have changed; return the ids of those that are others than before."""
+        ids = set[str]()
+        while self._changed:
+            ids.add(self._changed.popleft())
+        if not self._read:
+            self._read = True
+            for each in self._queue.jobs():
+                self._keep(_light(each))
+            return set(self.jobs)
+        found = set[str]()
+        moved = False
+        for job_id in ids:
+            job = self._queue.job(job_id)
+            if job is not None:
+                before = self.jobs.get(job_id)
+                moved |= (before is not None and before.status == "queued") != (job.status == "queued")
+                if self._keep(_light(job)):
+                    found.add(job_id)
+        return found | self._renumbered() if moved else found
 
     def close(self) -> None:
         """Stop listening to the queue."""
         self._end()
 
-    def _keep(self, job: Job) -> None:
-        """Store a job; one that is the same as before stays the same object."""
-        assert self._jobs is not None
-        if self._jobs.get(job.job_id) != job:
-            self._jobs[job.job_id] = job
+    def _renumbered(self) -> set[str]:
+        """Number the jobs that wait; return those with another place than before."""
+        found = set[str]()
+        for ahead, job_id in enumerate(self._queue.waiting()):
+            job = self.jobs.get(job_id)
+            if job is not None and job.status == "queued" and job.ahead != ahead:
+                self._keep(replace(job, ahead=ahead))
+                found.add(job_id)
+        return found
 
-    def _note(self, job_id: str) -> None:
-        self._changed.add(job_id)  # before the version: who sees that, also sees the change
-        self.version += 1
+    def _keep(self, job: Job) -> bool:
+        """Store a job and return True; one that is the same as before stays the same object."""
+        if self.jobs.get(job.job_id) == job:
+            return False
+        self.jobs[job.job_id] = job
+        if job.kind == "sweep":
+            self.sweeps[job.job_id] = job
+        return True
 
 
 def submission_of(job: Job) -> Mapping[str, Any]:

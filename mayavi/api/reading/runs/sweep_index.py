@@ -6,12 +6,12 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import cached_property
 from typing import Any
 
 from mayavi.api.errors import ApiError
-from mayavi.api.models.base import Problem
+from mayavi.api.models.base import Listing, Problem
 from mayavi.api.models.jobs import Ended, JobStatus
 from mayavi.api.models.sweeps import SweepDetails, SweepSummary
 from mayavi.api.queue.job import Job
@@ -20,18 +20,18 @@ from mayavi.api.queue.summaries import progress_of, sweep_summary
 from mayavi.api.reading.results.page_data import finite
 from mayavi.api.reading.runs.bodies import moment
 from mayavi.api.reading.runs.job_mirror import submission_of
+from mayavi.api.reading.runs.stored import StoredSweep
 from mayavi.sim.store import Store, SweepRecord
+from mayavi.sim.store.database.schema import literal
 from mayavi.sim.store.database.views import reading
 from mayavi.sim.store.store import sweep_record
-
-_LIGHT = "sweep_id, scenario, plan, status, started_at, updated_at"
 
 
 @dataclass(frozen=True)
 class IndexedSweep:
-    """A sweep of a list. `stored` holds id, scenario, number of runs, status, start and last change."""
+    """A sweep of a list. The store is right about those that have ended."""
 
-    stored: tuple[str, str, int, str, datetime, datetime] | None
+    stored: StoredSweep | None
     job: Job | None
 
     @cached_property
@@ -61,18 +61,16 @@ class IndexedSweep:
         return (0.0 if begun is None else begun.timestamp(), self.summary.sweep_id)
 
 
-def read_sweeps(store: Store, jobs: Mapping[str, Job]) -> dict[str, IndexedSweep]:
-    """Return all sweeps, newest first. The store is right about those that have ended."""
-    with reading(store.path) as connection:
-        rows = connection.execute(f"SELECT {_LIGHT} FROM sweeps").fetchall()
+def sweeps_of(
+    stored: Mapping[str, StoredSweep], jobs: Mapping[str, Job], before: Mapping[str, IndexedSweep]
+) -> dict[str, IndexedSweep]:
+    """Return all sweeps, newest first; what did not change since `before` keeps its entry."""
     found: dict[str, IndexedSweep] = {}
-    for sweep_id, scenario, plan, status, started, updated in rows:
-        stored = (sweep_id, scenario, _planned(plan), status, started, updated)
-        job = jobs.get(sweep_id)
-        found[sweep_id] = IndexedSweep(stored, job if job is not None and job.kind == "sweep" else None)
-    for job in jobs.values():
-        if job.kind == "sweep" and job.job_id not in found and job.status != "finished":
-            found[job.job_id] = IndexedSweep(None, job)
+    for sweep_id in stored.keys() | jobs.keys():
+        row, job = stored.get(sweep_id), jobs.get(sweep_id)
+        if row is not None or (job is not None and job.status != "finished"):
+            sweep, known = IndexedSweep(row, job), before.get(sweep_id)
+            found[sweep_id] = known if known == sweep else sweep
     ordered = sorted(found.values(), key=lambda each: each.key, reverse=True)
     return {each.summary.sweep_id: each for each in ordered}
 
@@ -86,7 +84,7 @@ def sweep_details(store: Store, queue: JobQueue, sweep: IndexedSweep) -> SweepDe
         text = submission.get("text")
         return SweepDetails(**sweep.summary.model_dump(), plan=own, scenario_text=text if isinstance(text, str) else "")
     with reading(store.path) as connection:
-        answer = connection.execute("SELECT * FROM sweeps WHERE sweep_id = $1", [sweep.summary.sweep_id])
+        answer = connection.execute(f"SELECT * FROM sweeps WHERE sweep_id = {literal(sweep.summary.sweep_id)}")
         names = [column[0] for column in answer.description or ()]
         row = answer.fetchone()
     if row is None:
@@ -101,10 +99,8 @@ def sweep_details(store: Store, queue: JobQueue, sweep: IndexedSweep) -> SweepDe
     )
 
 
-def page_of(
-    sweeps: Mapping[str, IndexedSweep], limit: int, cursor: str | None
-) -> tuple[list[IndexedSweep], str | None]:
-    """Return a page of the list and the cursor of the next one; new sweeps do not move it."""
+def page_of(sweeps: Mapping[str, IndexedSweep], limit: int, cursor: str | None) -> Listing[SweepSummary]:
+    """Return a page of the list with the cursor of the next one; new sweeps do not move it."""
     items = list(sweeps.values())
     if cursor is not None:
         last = _decoded(cursor)
@@ -113,7 +109,7 @@ def page_of(
     following = None
     if len(items) > limit:
         following = base64.urlsafe_b64encode(json.dumps(page[-1].key).encode()).decode().rstrip("=")
-    return page, following
+    return Listing[SweepSummary](items=[each.summary for each in page], total=len(sweeps), next=following)
 
 
 def _decoded(cursor: str) -> tuple[float, str]:
@@ -126,7 +122,7 @@ def _decoded(cursor: str) -> tuple[float, str]:
         raise ApiError(422, problem.message, "leave it out for the first page", problems=(problem,)) from None
 
 
-def _summary(stored: tuple[str, str, int, str, datetime, datetime] | None, job: Job | None) -> SweepSummary:
+def _summary(stored: StoredSweep | None, job: Job | None) -> SweepSummary:
     if stored is None:
         assert job is not None
         waiting = sweep_summary(job)
@@ -151,13 +147,6 @@ def _summary(stored: tuple[str, str, int, str, datetime, datetime] | None, job: 
         owner=None if job is None else job.owner,
         queued_ahead=None if job is None else job.ahead,
     )
-
-
-def _planned(plan: str) -> int:
-    """Number of runs of a stored plan."""
-    found = json.loads(plan)
-    points, seeds = found.get("points"), found.get("seeds")
-    return len(points) * len(seeds) if isinstance(points, list) and isinstance(seeds, list) else 0
 
 
 def _command(store: Store, record: SweepRecord) -> str:
