@@ -53,6 +53,7 @@ def test_a_training_is_paid_for_once_even_if_the_grid_was_killed_before_the_down
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mayavi.rl.grid.tuner._trainable", trial_beside(tmp_path))
+    monkeypatch.setattr(modal_training, "open_volume", lambda: FolderVolume(tmp_path / "volume"))
     plan = plan_grid([SETTINGS], ["learning_rate=1e-3,1e-4"], "3")
     said: list[str] = []
     models = tmp_path / "models"
