@@ -18,6 +18,7 @@ RAY_FILES = frozenset(
         "tests/cli/test_on_ray.py",
         "tests/parallel/test_ray_tasks.py",
         "tests/portfolio/test_training.py",
+        "tests/rl/modal/test_modal_grid.py",
         "tests/rl/rllib/test_trainer.py",
         "tests/test_benchmark_of_training.py",
     }

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from traceback import extract_tb
+
+_NOT_THEIRS = {Path(__file__).parent, Path(importlib.__file__).parent}
+"""Folders whose frames say nothing about the code that failed."""
 
 
 def last_line(error: BaseException) -> str:
@@ -13,5 +17,5 @@ def last_line(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{type(error).__name__}: {error.msg} ({Path(error.filename).name}:{error.lineno})"
     frames = [each for each in extract_tb(error.__traceback__) if not each.filename.startswith("<frozen")]
-    own = [each for each in frames if Path(each.filename).parent != Path(__file__).parent]
+    own = [each for each in frames if not any(Path(each.filename).is_relative_to(folder) for folder in _NOT_THEIRS)]
     return f"{text} ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else text

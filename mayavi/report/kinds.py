@@ -133,7 +133,8 @@ def _trainings(document: Document, path: Path, models: Path | None) -> list[str]
     owner = path.absolute().parent.parent
     if (owner / "run.json").is_file():
         return [owner.name]
-    files = sorted(models_path(models).glob(f"*/eval/{eval_name(document)}"))
+    begins = eval_name(document).rpartition("-")[0]  # older versions end the name otherwise
+    files = sorted(models_path(models).glob(f"*/eval/{begins}-*.json"))
     return [file.parent.parent.name for file in files if read_document(file) == document][:1]
 
 

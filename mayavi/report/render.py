@@ -21,7 +21,7 @@ from mayavi.report.numbers import DASH, FORMATS, shortened
 from mayavi.report.page import ActionLog, Block, Cell, Chart, Column, Page, Scrubber, Table
 from mayavi.report.plotly import plotly_source
 
-SCRIPTS = ("theme.js", "format.js", "charts.js", "log.js", "scrubber.js", "keys.js")
+SCRIPTS = ("theme.js", "format.js", "clicks.js", "charts.js", "log.js", "scrubber.js", "keys.js")
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 _LONG = 16
 _LOG_FIELDS = ("seq", "step", "block", "timestamp", "agent", "account", "action", "status", "call", "reason", "gas")

@@ -98,7 +98,7 @@ def joined(errors: Iterable[UsageError]) -> UsageError:
 def _relevant(document: Document, errors: Iterable[ErrorDetails]) -> list[ErrorDetails]:
     """Drop errors from those members of a union that do not match the value's type.
 
-    Text is checked only against literals, a mapping only against models.
+    Text is checked only against literals, a mapping only against models. A list with a wrong entry is not too short.
     """
     placed = [(each, _place(document.data, each["loc"])[0]) for each in errors]
     deeper = {place[:length] for _, place in placed for length in range(len(place))}
@@ -107,7 +107,8 @@ def _relevant(document: Document, errors: Iterable[ErrorDetails]) -> list[ErrorD
     for each, place in placed:
         other_type = each["type"] in EXPECTED and place in better
         literal_for_mapping = each["type"] == "literal_error" and isinstance(each["input"], dict) and place in deeper
-        if not other_type and not literal_for_mapping:
+        wrong_entry = each["type"] == "too_short" and place in deeper
+        if not other_type and not literal_for_mapping and not wrong_entry:
             kept.append(each)
     return kept
 

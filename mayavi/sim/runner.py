@@ -76,7 +76,7 @@ class Runner:
         try:
             for step in range(self.steps):
                 rows = yield from self.scheduler.tick_in_parts(pause_before)
-                self._keep(*rows)
+                self._keep(*rows, done=step + 1)
                 if progress is not None:
                     progress(step + 1, self.steps)
             kpis = self._all_kpis()
@@ -97,8 +97,8 @@ class Runner:
         self.recorder.end(end)
         return end
 
-    def _keep(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
-        self._counts = self.scheduler.tally.end_step(actions, snapshots)
+    def _keep(self, actions: list[ActionRow], snapshots: list[SnapshotRow], done: int = 0) -> None:
+        self._counts = self.scheduler.tally.end_step(actions, snapshots, done)
         self._digest.add(actions)
         self._digest.add(snapshots)
         self._to_store(self.recorder.record, actions, snapshots)

@@ -51,9 +51,9 @@ class RunTally:
         elif row.status == "raised":
             self.raised += 1
 
-    def end_step(self, actions: Sequence[ActionRow], snapshots: Sequence[SnapshotRow]) -> RunCounts:
-        """Finish a step after `add_step`, and return the row counts so far."""
+    def end_step(self, actions: Sequence[ActionRow], snapshots: Sequence[SnapshotRow], done: int = 0) -> RunCounts:
+        """Finish a step after `add_step`, and return the row counts so far; `done` counts steps, also without rows."""
         last = actions[-1].step if actions else snapshots[-1].step if snapshots else -1
-        self.steps_done = max(self.steps_done, last + 1)
+        self.steps_done = max(self.steps_done, last + 1, done)
         self.snapshots += len(snapshots)
         return RunCounts(self.steps_done, self.rows, self.failed, self.raised, self.snapshots)

@@ -93,6 +93,13 @@ class WorldSource:
             raise UsageError("the source snapshot needs a file", "name it: snapshot:PATH")
         return cls.of(kind, snapshot=path or None, rpc_url=rpc_url, block=block)
 
+    @property
+    def name(self) -> str:
+        """What `named` parses, except for the URL and the block of a node: `replica:17666333`."""
+        if self.kind == "snapshot":
+            return f"snapshot:{self.path}"
+        return f"replica:{self.block}" if self.kind == "replica" and self.block is not None else self.kind
+
     def on(self, chain: str) -> WorldSource:
         """Copy of this source for `chain`."""
         return replace(self, chain=chain)

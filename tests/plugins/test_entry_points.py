@@ -33,7 +33,7 @@ def test_a_broken_plugin_is_listed_with_the_last_line_of_its_traceback_and_harms
         "the agent kind 'bad' of 'my_bad:X' cannot be loaded: ZeroDivisionError: division by zero (my_bad.py:3)"
     )
     assert found["bad"].to_json()["status"] == "broken"
-    assert "ModuleNotFoundError: No module named 'my_gone'" in found["gone"].error
+    assert found["gone"].error.endswith("ModuleNotFoundError: No module named 'my_gone'")  # no line of importlib
     assert "AttributeError: module 'my_tools' has no attribute 'Nail'" in found["no"].error
     assert found["taken"].error == "'taken' is the name of a built-in agent kind; rename the entry point"
 

@@ -100,11 +100,35 @@ def test_the_slider_shows_a_step_and_its_actions(cascade: Page) -> None:
     assert steps == {"2"}
 
 
-def test_a_click_on_a_chart_leads_to_its_step(cascade: Page) -> None:
-    cascade.evaluate(
-        "document.querySelector('#answer-0 .plot').emit('plotly_click', { points: [{ customdata: [1, 0] }] })"
-    )
-    assert cascade.locator(".scrub-where").inner_text().startswith("Step 1 ")
+PLACE = """() => {
+  const plot = [...document.querySelectorAll('.plot')].find((each) => each.layout.xaxis.type === 'date');
+  plot.scrollIntoView({ block: 'center' });
+  const { xaxis, yaxis } = plot._fullLayout;
+  const trace = plot.data.find((each) => each.customdata);
+  const at = trace.customdata.findIndex((each) => each[0] === 1);
+  const step = (point) => xaxis.d2p(trace.x[point]);
+  const frame = plot.getBoundingClientRect();
+  const x = frame.left + xaxis._offset + step(at) + 0.4 * (step(at + 1) - step(at));
+  return [x, frame.top + yaxis._offset + 3, frame.top + yaxis._offset + yaxis._length - 3];
+}"""
+"""Return a place between steps 1 and 2, nearer to step 1: its x, and y at the top and at the bottom of the plot."""
+
+
+def test_a_click_anywhere_in_a_chart_leads_to_the_nearest_step(cascade: Page) -> None:
+    cascade.add_style_tag(content="html { scroll-behavior: auto !important }")
+    where = cascade.locator(".scrub-where")
+    for height in (1, 2):  # at the top of the plot, and at its bottom
+        cascade.locator(".scrub-range").press("Home")
+        assert where.inner_text().startswith("Before the first step")
+        place = cascade.evaluate(PLACE)
+        cascade.mouse.click(place[0], place[height])
+        assert where.inner_text().startswith("Step 1 ")
+    x, top, _ = cascade.evaluate(PLACE)
+    cascade.mouse.move(x, top)
+    cascade.mouse.down()
+    cascade.mouse.move(x + 200, top + 40, steps=4)  # a drag zooms, and chooses nothing
+    cascade.mouse.up()
+    assert where.inner_text().startswith("Step 1 ")
 
 
 def test_the_table_behind_a_chart_has_its_values(cascade: Page) -> None:

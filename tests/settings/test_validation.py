@@ -30,6 +30,7 @@ class Recipe(Model):
     steps: dict[str, Step] = Field(default_factory=dict, min_length=0, max_length=2)
     vegan: bool = False
     butter: int = 0
+    spoons: list[int] = Field(default_factory=lambda: [1], min_length=1)
 
     @model_validator(mode="after")
     def _consistent(self) -> Recipe:
@@ -47,7 +48,7 @@ FLAT = DocumentKind("recipe", owner="a recipe", place_hints={("title",): "name i
     [
         ("vegan: true", "a.yaml:1:1: 'title' is missing", "every dish has one"),
         ("title: a\nvegann: 1", "a.yaml:2:1: unknown key 'vegann'", "did you mean 'vegan'?"),
-        ("title: a\nx: 1", "a.yaml:2:1: unknown key 'x'", "known here: butter, heat, steps, title, vegan"),
+        ("title: a\nx: 1", "a.yaml:2:1: unknown key 'x'", "known here: butter, heat, spoons, steps, title, vegan"),
         ("title: a\nvegan: maybe", "a.yaml:2:8: vegan is 'maybe', not true or false", ""),
         ("title: a\nsteps: {b: {kind: bak, minutes: 1}}", "steps.b.kind is 'bak', and may be 'bake' or 'cool'", "bake"),
         ("title: a\nsteps: {b: {kind: bake, minutes: 0}}", "a.yaml:2:34: steps.b.minutes is '0', and must be at", ""),
@@ -67,7 +68,7 @@ def test_an_error_in_a_file_has_position_value_and_what_fits(text: str, message:
     [
         ({}, "a recipe needs 'title'", "name it with --title"),
         ({"title": "a", "vegann": 1}, "a recipe has no setting 'vegann'", "did you mean 'vegan'?"),
-        ({"title": "a", "x": 1}, "a recipe has no setting 'x'", "it has butter, heat, steps, title, vegan"),
+        ({"title": "a", "x": 1}, "a recipe has no setting 'x'", "it has butter, heat, spoons, steps, title, vegan"),
         ({"title": 3}, "setting 'title' is 3, not text", ""),
         ({"title": "a", "heat": [1.0]}, "setting 'heat' is [1.0]: number 2 of it is missing", ""),
         ({"title": "a", "heat": (1.0,)}, "setting 'heat' is (1.0,): number 2 of it is missing", ""),
@@ -88,6 +89,15 @@ def test_all_problems_are_listed_the_first_as_the_message() -> None:
     assert caught.value.hint is not None
     assert "also a.yaml:2:8: vegan is '2', not true or false" in caught.value.hint
     assert "also a.yaml:3:9: butter is 'b', not a whole number" in caught.value.hint
+
+
+def test_a_list_with_a_wrong_entry_is_not_called_too_short() -> None:
+    with pytest.raises(UsageError) as caught:
+        checked_values(Recipe, {"title": "a", "spoons": ["many"]}, FLAT)
+    assert "'spoons.0' is 'many', not a whole number" in caught.value.message
+    assert "entries" not in (caught.value.hint or "")
+    with pytest.raises(UsageError, match="has 0 entries, and needs at least 1"):
+        checked_values(Recipe, {"title": "a", "spoons": []}, FLAT)
 
 
 def test_an_unknown_key_hides_no_other_problem() -> None:

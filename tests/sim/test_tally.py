@@ -71,6 +71,15 @@ def test_rows_of_a_step_that_halts_are_counted_too(fork: Fork) -> None:
     assert end.counts == RunCounts(2, 2, 0, 1, 0)
 
 
+def test_steps_without_any_row_are_counted_too(fork: Fork) -> None:
+    def early(world: World, step_idx: int) -> StepResult:
+        return wish() if step_idx == 0 else StepResult()
+
+    recorder, end = ran(fork, [Scripted("early", early)])
+    assert {row.step for row in recorder.actions} == {0}
+    assert end.counts.steps_done == 3
+
+
 def test_an_interrupted_run_counts_the_rows_that_were_recorded(fork: Fork) -> None:
     class Full(MemoryRecorder):
         def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:

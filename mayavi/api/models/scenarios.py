@@ -43,10 +43,12 @@ class Validated(Answer):
 
 
 class WorldSummary(Answer):
-    """The offline replica of a chain."""
+    """An offline replica of a chain. `default` is the one that runs without a `block` begin with."""
 
     chain: str
     chain_id: int
+    title: str
+    default: bool
     built: bool
     block_number: int | None = None
     digest: str | None = None

@@ -1,4 +1,4 @@
-"""Worlds: the chains that have a replica, and whether it is built. Nothing is built here."""
+"""Worlds: the chains and blocks that have a replica, and whether it is built. Nothing is built here."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from mayavi.api.models.scenarios import WorldSummary
 
 
 def world_list() -> Listing[WorldSummary]:
-    """List the chains with what their replicas hold."""
-    from mayavi.worlds import world_names
+    """List the replicas of all chains and blocks; the first of a chain is its default."""
+    from mayavi.worlds import world_blocks, world_names
 
-    items = [_world(chain) for chain in world_names()]
+    items = [_world(chain, block) for chain in world_names() for block in world_blocks(chain)]
     return Listing[WorldSummary](items=items, total=len(items))
 
 
-def _world(chain: str) -> WorldSummary:
+def _world(chain: str, block: int | None) -> WorldSummary:
     from mayavi.worlds import describe_world
     from mayavi.worlds.tables.chain import load_table
 
-    world, table = describe_world(chain), load_table(chain)
+    world, table = describe_world(chain, block), load_table(chain, block)
     size = _size(world.snapshot)
     protocols = [_NAMES.get(prefix, prefix) for prefix in table.lending_markets]
     protocols += ["Uniswap V3"]
@@ -30,6 +30,8 @@ def _world(chain: str) -> WorldSummary:
     return WorldSummary(
         chain=world.chain,
         chain_id=world.chain_id,
+        title=world.title,
+        default=block is None,
         built=size is not None,
         block_number=world.block.number,
         digest=None if size is None or world.snapshot is None else _digest(world.snapshot, size),

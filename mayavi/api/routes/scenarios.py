@@ -46,5 +46,5 @@ def validate_scenario(submission: Validation, caller: Reader) -> Validated:
 
 @router.get("/worlds", responses=documented(401))
 def list_worlds(caller: Reader) -> Listing[WorldSummary]:
-    """List the chains and whether their replicas are built."""
+    """List the replicas of the chains by block, and whether they are built."""
     return world_list()

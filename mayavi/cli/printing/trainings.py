@@ -16,8 +16,6 @@ from mayavi.rl.training_runs.catalogue import (
     Score,
     Training,
     continuation,
-    evaluation_files,
-    evaluation_score,
 )
 from mayavi.rl.training_runs.comparison import TrainingDiff
 from mayavi.rl.training_runs.curves import last_values
@@ -100,10 +98,11 @@ def print_training(training: Training, models: Path | None) -> None:
                 Column("split", right=False),
                 Column("episodes"),
                 Column("mean reward"),
+                Column("", right=False),
             ],
             [
-                (name, score.of, f"{score.episodes:,}", _rewards(score))
-                for name, score in _evaluations(training).items()
+                (name, score.of, f"{score.episodes:,}", _rewards(score), score.how)
+                for name, score in training.evaluations().items()
             ],
         )
 
@@ -143,7 +142,7 @@ def training_document(training: Training, models: Path | None) -> dict[str, Any]
         "curves": None
         if curves is None
         else {name: {"steps": each.steps, "value": _finite(each.value)} for name, each in curves.items()},
-        "evaluations": {name: score.to_json() for name, score in _evaluations(training).items()},
+        "evaluations": {name: score.to_json() for name, score in training.evaluations().items()},
         "bytes": sum(each.stat().st_size for each in training.folder.path.rglob("*") if each.is_file()),
         "continues": continuation(training, models),
     }
@@ -262,11 +261,6 @@ def _checkpoints(training: Training) -> list[dict[str, Any]]:
         except (CheckpointError, KeyError, TypeError, ValueError):
             continue
     return sorted(found, key=lambda each: (each["steps"], not each["name"].isdigit(), each["name"]))
-
-
-def _evaluations(training: Training) -> dict[str, Score]:
-    found = {file.stem: evaluation_score(file) for file in evaluation_files(training.folder)}
-    return {name: score for name, score in found.items() if score is not None}
 
 
 def _method(training: Training) -> str:

@@ -55,7 +55,9 @@ ObservationNoiseOption = Annotated[
 ]
 PlaySourceOption = Annotated[
     str | None,
-    typer.Option("--source", metavar="replica|snapshot:PATH|rpc", help="World to play on; by default that of the run."),
+    typer.Option(
+        "--source", metavar="replica[:BLOCK]|snapshot:PATH|rpc", help="World to play on; by default that of the run."
+    ),
 ]
 SplitOption = Annotated[
     str, typer.Option("--split", metavar="train|validation|test", help="Split whose episodes are played.")

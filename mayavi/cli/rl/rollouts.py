@@ -67,7 +67,10 @@ def rollouts(
         f"{found.path}: {found.episodes:,} episodes, {found.steps:,} steps of {facts['strategy']['name']} on "
         f"{facts['env']}, {facts['env_config']['split']} split"
     )
-    print_note(f"`mayavi train --algorithm cql --rollouts {found.path}` trains on it")
+    if facts["action_space"]["kind"] == "Discrete":
+        print_note("CQL needs continuous actions: record with `--set actions=continuous` to train on them")
+    else:
+        print_note(f"`mayavi train --algorithm cql --rollouts {found.path}` trains on it")
 
 
 def _record(

@@ -43,7 +43,9 @@ ConfigOption = Annotated[
 ]
 SourceOption = Annotated[
     str | None,
-    typer.Option("--source", metavar="replica|snapshot:PATH|rpc", help="World to train on; by default replica."),
+    typer.Option(
+        "--source", metavar="replica[:BLOCK]|snapshot:PATH|rpc", help="World to train on; by default replica."
+    ),
 ]
 RemoteOption = Annotated[
     str | None, typer.Option("--remote", metavar="modal", help="Train on Modal; overrides MAYAVI_RL_BACKEND.")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mayavi.errors import UsageError
+from mayavi.errors import UsageError, did_you_mean
 from mayavi.gym_env.adapters.single import MayaviEnv
 from mayavi.gym_env.configuration import configured
 from mayavi.gym_env.registry import refuse_world
 from mayavi.portfolio.env.config import RWAConfig
 from mayavi.portfolio.env.env import RWAYieldRows
 from mayavi.portfolio.env.markets import model_with
-from mayavi.portfolio.market.arrays import market_of_arrays
+from mayavi.portfolio.market.arrays import SOURCE, market_of_arrays
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -54,6 +54,9 @@ class RWAYieldEnv(MayaviEnv):
             "risk_free_rate": risk_free_rate,
             "reward_scaling": reward_scaling,
         }
+        for name in settings:
+            if name not in RWAConfig.model_fields and (near := did_you_mean(name, ("episode_length", SOURCE))):
+                raise UsageError(f"this environment has no setting '{name}'", near)
         given = {name: value for name, value in named.items() if value is not None}
         settled = configured(RWAConfig, config, settings | given)
         market = None

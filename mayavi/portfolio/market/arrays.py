@@ -24,6 +24,10 @@ def market_of_arrays(data: Mapping[str, Any], *, model: RWAModel | None = None) 
     `REQUIRED` columns must be there; `model` fills the others as it does for files. `time`, in seconds since 1970, is
     optional. Hours follow each other without gaps.
     """
+    if not hasattr(data, "keys"):
+        raise BadArgument(
+            f"{SOURCE} is of the type {type(data).__name__}", "give a mapping of columns to arrays, or a data frame"
+        )
     names = [str(name) for name in data]
     for name in names:
         if name not in COLUMNS and name != TIME:

@@ -39,11 +39,9 @@
     Plotly.react(plot, chart.traces.map((trace) => coloured(trace, colour)), layout, options);
     if (plot.dataset.listening) return;
     plot.dataset.listening = "yes";
-    plot.on("plotly_click", ({ points }) => {
-      const at = points[0] && points[0].customdata;
-      if (chart.time && Array.isArray(at)) Report.onStep.forEach((each) => each(at[0], "chart"));
-    });
-    if (chart.time) plot.on("plotly_relayout", (change) => zoom(plot, change));
+    if (!chart.time) return;
+    Report.listenForSteps(plot);
+    plot.on("plotly_relayout", (change) => zoom(plot, change));
   }
 
   function zoom(from, change) {

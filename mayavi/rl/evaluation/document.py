@@ -260,9 +260,9 @@ def _convergence(convergence: Convergence) -> dict[str, Any]:
 
 
 def eval_name(document: Mapping[str, Any]) -> str:
-    """File name of an evaluation, derived from its settings, environment, models and the policies compared with."""
+    """File name of an evaluation, derived from its settings, environment, world, models and opponents."""
     settings, env = document["settings"], document["env"]
-    asked = {"settings": settings, "env": env["name"], "config": env["config"], "models": document["models"]}
+    asked = {"settings": settings, "env": env, "models": document["models"]}
     if steps := checkpoint_steps(document):
         asked["checkpoints"] = steps
     if rivals := document.get("rivals"):

@@ -49,9 +49,10 @@ def evaluate_models(
 ) -> dict[str, Any]:
     """Evaluate the policies of `models`, all of one environment; trainings of one algorithm are pooled as well.
 
-    `config` changes settings of the first model's environment, such as `split`. `checkpoints` of a single model are
-    compared with each other. `against` is by default every script of the environment. `rivals` are trained policies to
-    compare with; `scripts` name baselines that take the place of `models`.
+    `config` changes settings of the first model's environment, such as `split`; `world` takes the place of the one it
+    was trained on. `checkpoints` of a single model are compared with each other. `against` is by default every script
+    of the environment. `rivals` are trained policies to compare with; `scripts` name baselines that take the place of
+    `models`.
     """
     from mayavi.rl.environments import world_of
     from mayavi.rl.training.frameworks import versions
@@ -59,7 +60,7 @@ def evaluate_models(
     settings = settings or EvaluationSettings()
     first = (*models, *rivals)[0]
     check_different((*models, *rivals))
-    changed, world = {**first.config.env_config, **(config or {})}, world or world_of(first.config)
+    changed, given, world = {**first.config.env_config, **(config or {})}, world, world or world_of(first.config)
     make = _maker(first.env_name, changed, world, threads)
     env = evaluation_env(make, settings)
     names = _all_names(env, against)
@@ -88,6 +89,8 @@ def evaluate_models(
         convergence=_converged(env, _by_steps(checkpoints), steps, settings, say) if steps else None,
         differing=differing_settings(known) if are_pooled(list(known)) else None,
     )
+    if given is not None and given.kind == "replica" and env.world_digest != first.record["world_digest"]:
+        document["env"]["source"] = given.name
     if not rivals:
         return document
     told = facts(others)
@@ -125,12 +128,14 @@ def evaluate_again(
     threads: int | None = None,
     say: Say | None = None,
 ) -> dict[str, Any]:
-    """Repeat the evaluation of `document` with the policies of `model`."""
+    """Repeat the evaluation of `document` with the policies of `model`: in `world`, or in the one that it names."""
     from mayavi.rl.models import Model
 
     (facts,) = document["models"]
-    chosen = Model(model.folder, model.checkpoint(facts["steps"]))
-    return evaluate_models(
+    chosen, source = Model(model.folder, model.checkpoint(facts["steps"])), document["env"].get("source")
+    if world is None and source is not None:
+        world = WorldSource.named(source)
+    again = evaluate_models(
         [chosen],
         document["settings"]["against"],
         settings_from(document),
@@ -140,6 +145,9 @@ def evaluate_again(
         threads=threads,
         say=say,
     )
+    again["env"].pop("source", None)
+    again["env"] |= {} if source is None else {"source": source}
+    return again
 
 
 def check_split(split: str) -> str:

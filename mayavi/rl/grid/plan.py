@@ -82,8 +82,8 @@ def plan_grid(
         )
     if base.env == MARKET:
         raise UsageError(
-            "a grid is judged by one mean reward, and a market has one for each role",
-            "train its settings one by one and compare them with `mayavi eval`",
+            "a market has no best settings: the reward of a role depends on the opponents trained with it",
+            "train seed by seed, `mayavi train --env market --seed N`, and pool the runs: `mayavi eval RUN RUN …`",
         )
     known = env_settings(base.env)
     for axis in axes:

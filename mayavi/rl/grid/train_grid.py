@@ -64,7 +64,7 @@ def train_grid(
     trials = _trials(plan, place, backend)
     waiting = [each for each in trials.values() if not is_trained(each) or stored_evaluation(each) is None]
     if backend == MODAL:
-        _check_modal_cost(sum(not is_trained(each) for each in trials.values()), say)
+        _check_modal([each for each in waiting if not is_trained(each)], place, say)
     done = len(trials) - len(waiting)
     if done:
         say(f"{done:,} of {len(trials):,} trainings are finished already")
@@ -189,13 +189,15 @@ def _most_usd(trials: Mapping[str, Trial], finished: Sequence[TrainedRun]) -> fl
     return round(sum(found), 6) if found else None
 
 
-def _check_modal_cost(trainings: int, say: Callable[[str], None]) -> None:
-    """Show the maximum cost of `trainings` on Modal, and refuse them above the ceiling."""
-    if not trainings:
+def _check_modal(trials: Sequence[Trial], models: Path, say: Callable[[str], None]) -> None:
+    """Show the maximum cost of `trials` on Modal, refuse them above the ceiling, and see whether Modal answers."""
+    if not trials:
         return
     from mayavi.rl.modal.cost_guard import Machine, ceiling_usd, check_total_cost
+    from mayavi.rl.modal.training import fetch_run
 
-    check_total_cost(Machine.from_environment(), trainings, ceiling_usd(), say)
+    check_total_cost(Machine.from_environment(), len(trials), ceiling_usd(), say)
+    fetch_run(trials[0].run_id, models, say=say)  # without an account nothing is started
 
 
 def _folder(models: Path, run_id: str) -> Any:

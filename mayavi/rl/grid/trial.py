@@ -76,12 +76,13 @@ def stored_evaluation(trial: Trial) -> dict[str, Any] | None:
     for file in evaluation_files(trial.folder):
         try:
             found = read_eval(file.read_bytes(), file)
-            own = (found["env"]["config"], found["settings"]["episodes"], found["models"][0]["steps"])
+            env, steps = found["env"], found["models"][0]["steps"]
+            own = (env["config"], env["world_digest"], found["settings"]["episodes"], steps)
         except (MayaviError, OSError, KeyError, IndexError):
             continue
-        settings = found["settings"]
+        settings, record = found["settings"], trial.folder.read()
         plain = settings["deterministic"] and settings["seed"] == 0 and not settings.get("noise")
-        if plain and own == (trial.env_config, trial.episodes, trial.folder.read()["steps"]):
+        if plain and own == (trial.env_config, record["world_digest"], trial.episodes, record["steps"]):
             return found
     return None
 

@@ -14,10 +14,10 @@ GPU_MEMORY_GB: dict[str, int] = {
     "A10": 23,
     "A10G": 23,
     "L40S": 47,
-    "A100-40GB": 41,
+    "A100-40GB": 42,
     "A100-80GB": 84,
     "H100": 84,
-    "H200": 149,
+    "H200": 150,
     "B200": 180,
 }
 """Memory that CUDA reports for each GPU, in GB of 10⁹ bytes, rounded down."""

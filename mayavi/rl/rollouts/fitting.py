@@ -10,7 +10,7 @@ from mayavi.errors import ModelMismatch
 from mayavi.gym_env.configuration import configured
 from mayavi.gym_env.registry import entry
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.environments import EnvFacts, env_config
+from mayavi.rl.environments import EnvFacts, env_config, world_of
 from mayavi.rl.rollouts.file import read_facts
 from mayavi.rl.spaces import describe_space
 
@@ -52,7 +52,7 @@ def check_rollouts(config: TrainConfig, facts: EnvFacts) -> None:
             )
     if found["world_digest"] != facts.world_digest:
         raise ModelMismatch(
-            f"the rollouts in '{path}' were recorded on another world than '{config.source}' is now",
+            f"the rollouts in '{path}' were recorded on another world than '{world_of(config).name}' is now",
             "train on the world they were recorded on, or record them again",
         )
 

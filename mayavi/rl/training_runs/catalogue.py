@@ -33,11 +33,14 @@ class Score:
     """`test`, `validation` or `train`: the split that was evaluated; `training`: the last episodes of the training."""
     mean_reward: Mapping[str, float]
     episodes: int | None = None
+    how: str = ""
+    """`under noise`, `on another world` or both, if the evaluation was made so."""
 
     def to_json(self) -> dict[str, Any]:
         """Score as JSON data; the reward of a single agent is a number."""
         rewards = dict(self.mean_reward)
-        return {"of": self.of, "mean_reward": rewards.get("", rewards or None), "episodes": self.episodes}
+        found = {"of": self.of, "mean_reward": rewards.get("", rewards or None), "episodes": self.episodes}
+        return {**found, "how": self.how} if self.how else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +68,24 @@ class Training:
         return found if isinstance(found, dict) else {}
 
     def score(self) -> Score | None:
-        """The newest evaluation, else the best validation, else the last episodes of the training; None if unknown."""
-        for each in reversed(evaluation_files(self.folder)):
-            if (found := evaluation_score(each)) is not None:
+        """The newest evaluation, else the best validation, else the last episodes of the training; None if unknown.
+
+        Evaluations under noise or on another world are no score of the training.
+        """
+        for found in reversed(self.evaluations().values()):
+            if not found.how:
                 return found
         best = self.record.get("best")
         if isinstance(best, dict) and isinstance(best.get("mean_reward"), int | float):
             return Score("validation", {"": float(best["mean_reward"])}, best.get("episodes"))
         mean = self.record.get("mean_reward")
         return Score("training", {"": float(mean)}) if isinstance(mean, int | float) else None
+
+    def evaluations(self) -> dict[str, Score]:
+        """Scores of the evaluations that can be read, oldest first, by the name of their file."""
+        world = self.record.get("world_digest")
+        found = {file.stem: evaluation_score(file, world) for file in evaluation_files(self.folder)}
+        return {name: score for name, score in found.items() if score is not None}
 
     def summary(self) -> dict[str, Any]:
         """Facts for a list of trainings, as JSON data; None where they are unknown."""
@@ -158,14 +170,20 @@ def evaluation_files(folder: RunFolder) -> list[Path]:
     return sorted(found, key=lambda each: (each.stat().st_mtime_ns, each.name))
 
 
-def evaluation_score(file: Path) -> Score | None:
-    """Mean reward of the policy in an evaluation; None if the file cannot be read."""
+def evaluation_score(file: Path, world_digest: str | None = None) -> Score | None:
+    """Mean reward of the policy in an evaluation; None if the file cannot be read.
+
+    `world_digest` is that of the world of the training.
+    """
     try:
         document = json.loads(file.read_bytes())
         name = document["models"][0]["name"]
         parts = {role: document[role] for role in document["roles"]} if "roles" in document else {"": document}
         rewards = {role: float(part[name]["mean_reward"]) for role, part in parts.items() if name in part}
-        return Score(str(document["env"]["config"]["split"]), rewards, int(document["settings"]["episodes"]))
+        env, settings = document["env"], document["settings"]
+        digests = {env.get("world_digest"), world_digest} - {None}
+        how = [*(["under noise"] if settings.get("noise") else []), *(["on another world"] if len(digests) > 1 else [])]
+        return Score(str(env["config"]["split"]), rewards, int(settings["episodes"]), ", ".join(how))
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mayavi.rl.training_runs.catalogue import Training, evaluation_files, evaluation_score
+from mayavi.rl.training_runs.catalogue import Training
 
 _FIGURES = ("status", "steps", "episodes", "mean_reward", "device")
 _NOT_SET = "default"
@@ -78,7 +78,7 @@ def _results(training: Training) -> dict[str, Any]:
     found["status"] = training.status
     best = training.record.get("best") or {}
     found |= {f"best.{name}": best.get(name) for name in ("steps", "mean_reward")}
-    for file in evaluation_files(training.folder):
-        if (score := evaluation_score(file)) is not None:
+    for score in training.evaluations().values():
+        if not score.how:
             found |= {f"{score.of}.{role or 'mean_reward'}": mean for role, mean in score.mean_reward.items()}
     return found

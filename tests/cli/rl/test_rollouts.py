@@ -34,12 +34,31 @@ def test_a_baseline_is_recorded_and_its_file_is_refused_elsewhere(run_mayavi, tm
         (("--set", "env.horizon=5"), "were recorded with horizon 4, and the training has 5", "--set env.horizon=4"),
         (("--set", "env.split=test"), "were recorded with split 'train'", "--set env.split=train"),
         (("--framework", "sb3"), "stable-baselines3 has no CQL", "--framework rllib"),
+        (("--set", "block=17666333"), "on another world than 'replica:17666333' is now", "recorded on"),
     ):
         refused = run_mayavi(*offline, *options)
         assert refused.returncode == 2, refused.stderr
         assert message in refused.stderr
         assert hint in refused.stderr
     assert not (tmp_path / "m").exists()
+
+
+def test_discrete_actions_are_recorded_and_the_hint_says_what_cql_needs(run_mayavi, tmp_path: Path) -> None:
+    done = run_mayavi(
+        "rollouts",
+        "noop",
+        "--env",
+        "aave",
+        "--set",
+        "horizon=4",
+        "--episodes",
+        "2",
+        "--out",
+        str(tmp_path / "d.parquet"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "record with `--set actions=continuous`" in done.stdout + done.stderr
+    assert "--algorithm cql" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

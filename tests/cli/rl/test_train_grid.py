@@ -116,3 +116,15 @@ def test_misuse_of_a_grid_is_told(run_mayavi, tmp_path: Path, options, message: 
     assert message in finished.stderr
     assert hint in finished.stderr
     assert not list(tmp_path.glob("models/*/run.json"))
+
+
+def test_without_an_account_of_modal_no_training_is_started(run_mayavi, tmp_path: Path) -> None:
+    pytest.importorskip("modal", reason="`pip install 'mayavi-sim[rl,modal]'` installs Modal")
+    nobody = {"MODAL_TOKEN_ID": "", "MODAL_TOKEN_SECRET": "", "MODAL_CONFIG_PATH": str(tmp_path / "none.toml")}
+    models = tmp_path / "models"
+    finished = run_mayavi(*SMALL, "--seeds", "3", "--remote", "modal", "--models", str(models), env=nobody)
+    assert finished.returncode == 1, finished.stderr
+    assert "Modal refused the login" in finished.stderr
+    assert "modal token new" in finished.stderr
+    assert "trainings failed" not in finished.stderr
+    assert not list(models.glob("*/run.json"))

@@ -98,3 +98,19 @@ def test_arguments_that_contradict_each_other_are_refused(arrays: dict[str, Any]
     ):
         with pytest.raises(MayaviError, match=message):
             make()
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "hint"),
+    [
+        ({"episode_lenght": 3}, "no setting 'episode_lenght'", "did you mean 'episode_length'?"),
+        ({"historic_data": {}}, "no setting 'historic_data'", "did you mean 'historical_data'?"),
+        ({"reward_scalin": 3}, "no setting 'reward_scalin'", "reward_scaling"),
+        ({"historical_data": 3}, "historical_data is of the type int", "a mapping of columns to arrays"),
+    ],
+)
+def test_misspelt_arguments_are_refused_with_the_name_meant(given: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(MayaviError) as refused:
+        RWAYieldEnv(**given)
+    assert message in refused.value.message
+    assert hint in (refused.value.hint or "")

@@ -19,6 +19,7 @@ from mayavi.rl.evaluation.models import check_split, chosen_checkpoints, evaluat
 from mayavi.rl.models import Model, open_model
 from mayavi.runs.bundle import read_bundle
 from mayavi.statistics.bootstrap import Bootstrap
+from mayavi.worlds.source import WorldSource
 
 pytest.importorskip("stable_baselines3")
 pytestmark = pytest.mark.slow
@@ -193,6 +194,24 @@ def test_a_training_is_bundled_and_its_evaluations_come_out_the_same_again(evalu
     assert [each.name for each in result.checks if not each.equal] == []
     assert len(result.checks) == 4
     assert all(each.equal for each in result.versions)
+
+
+def test_evaluations_on_two_blocks_are_two_files_and_both_are_verified(model: Model, tmp_path: Path) -> None:
+    shutil.copytree(model.path, tmp_path / "dated")
+    copy = open_model(tmp_path / "dated")
+    july = WorldSource.named("replica:17666333")
+    own, dated = (evaluate_models([copy], ["noop"], QUICK, world=each) for each in (WorldSource.named("replica"), july))
+    assert "source" not in own["env"]
+    assert dated["env"]["source"] == "replica:17666333"
+    assert as_bytes(own) == as_bytes(evaluate_models([copy], ["noop"], QUICK))
+    for document in (own, dated):
+        write_eval(document, copy.folder.eval_path / eval_name(document))
+    assert len(list(copy.folder.eval_path.glob("*.json"))) == 2
+    write_training(copy, tmp_path / "b.zip")
+    result = verify_training(read_bundle(tmp_path / "b.zip"))
+    assert result.verified, result.differences
+    worlds = {each.expected for each in result.checks if each.name.endswith(": world")}
+    assert worlds == {own["env"]["world_digest"], dated["env"]["world_digest"]}
 
 
 def forged(source: Path, target: Path, change) -> Path:

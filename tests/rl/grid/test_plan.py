@@ -75,9 +75,11 @@ def test_misuse_is_refused_before_anything_is_trained(
     assert hint in (refused.value.hint or "")
 
 
-def test_a_market_has_no_single_reward_to_choose_by() -> None:
-    with pytest.raises(UsageError, match="one for each role"):
-        plan_grid([{"env": "market"}], ["gamma=0.9,0.8"], "0:2")
+@pytest.mark.parametrize("axes", [["gamma=0.9,0.8"], []])
+def test_a_market_has_no_best_settings(axes: list[str]) -> None:
+    with pytest.raises(UsageError, match="depends on the opponents trained with it") as refused:
+        plan_grid([{"env": "market"}], axes, "0:2")
+    assert "mayavi eval RUN RUN" in (refused.value.hint or "")
 
 
 def test_ids_are_written_down_before_and_found_again(tmp_path: Path) -> None:

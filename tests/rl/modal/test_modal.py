@@ -9,8 +9,7 @@ import shutil
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +20,7 @@ import torch
 from modal.cli._download import _volume_download
 from modal.types import FileEntryType
 
-from mayavi.errors import CostCeiling, MayaviError, MemoryCeiling, RemoteError, SetupError, UsageError
+from mayavi.errors import MayaviError, MemoryCeiling, RemoteError, SetupError, UsageError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.modal import app as modal_app
 from mayavi.rl.modal import training as modal_training
@@ -35,6 +34,7 @@ from mayavi.rl.training_runs.catalogue import list_trainings, open_training
 from mayavi.rl.training_runs.comparison import compare_trainings
 from mayavi.rl.training_runs.file_copies import digest_of, list_files
 from tests.portfolio.backtest.worlds import past_market
+from tests.rl.modal.folder_volume import FolderVolume, locally
 
 pytestmark = pytest.mark.slow
 
@@ -42,48 +42,9 @@ SETTINGS = {"env": "vesting", "framework": "sb3", "timesteps": 64, "num_envs": 4
 SETTINGS |= {"minibatch_size": 16, "epochs": 1, "checkpoint_every_steps": 32}
 
 
-class FolderVolume:
-    """Volume in a local folder, whose downloads can be interrupted at a file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.breaks_at, self.read = path, "", []
-        path.mkdir()
-
-    def listdir(self, path: str, *, recursive: bool = False) -> list[Any]:
-        folder = self.path / path.lstrip("/")
-        if not folder.is_dir():
-            raise FileNotFoundError(path)
-        return [SimpleNamespace(path=str(each.relative_to(self.path))) for each in folder.rglob("*") if each.is_file()]
-
-    def read_file(self, path: str) -> Iterator[bytes]:
-        content = (self.path / path).read_bytes()
-        self.read.append(path)
-        yield content[: len(content) // 2]
-        if self.breaks_at and path.endswith(self.breaks_at):
-            raise ConnectionError("the line is dead")
-        yield content[len(content) // 2 :]
-
-    @contextmanager
-    def batch_upload(self, force: bool = False) -> Iterator[Any]:
-        def put_file(local: str, remote: str) -> None:
-            place = self.path / remote.lstrip("/")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(local, place)
-
-        yield SimpleNamespace(put_file=put_file)
-
-
 @pytest.fixture
 def volume(tmp_path: Path) -> FolderVolume:
     return FolderVolume(tmp_path / "volume")
-
-
-def wrapped(machine: Machine) -> Any:
-    """Modal function on an image that is not built."""
-    image = modal.Image.debian_slim(python_version="3.11")
-    return modal_app.modal_function(
-        modal.App("test"), machine, modal.Volume.from_name("mayavi-models", create_if_missing=True), image
-    )
 
 
 def weights(checkpoint: Path) -> dict[str, list[Any]]:
@@ -91,15 +52,6 @@ def weights(checkpoint: Path) -> dict[str, list[Any]]:
     with zipfile.ZipFile(checkpoint / "model.zip") as kept:
         found = torch.load(io.BytesIO(kept.read("policy.pth")), weights_only=True)
     return {name: tensor.tolist() for name, tensor in found.items()}
-
-
-def locally(machine: Machine, volume: FolderVolume, request: modal_app.Request, poll: Any) -> dict[str, Any]:
-    """Run the call on this machine."""
-    asked = modal_app.as_arguments(request) | {"volume": str(volume.path)}
-    with pytest.warns(UserWarning, match="executing locally"):
-        answer: dict[str, Any] = wrapped(machine).local(asked)
-    poll()
-    return answer
 
 
 def test_a_model_trained_there_is_the_one_trained_here(volume: FolderVolume, tmp_path: Path) -> None:
@@ -372,43 +324,6 @@ def test_recorded_rollouts_travel_along(volume: FolderVolume, tmp_path: Path) ->
     assert Path(there.rollouts).is_relative_to(volume.path)
     assert Path(there.rollouts).read_bytes() == file.read_bytes()
     assert there.env_config == config.env_config
-
-
-def test_a_training_of_a_grid_is_paid_for_once_even_if_the_grid_was_killed_before_the_download(
-    volume: FolderVolume, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from mayavi.rl.grid.plan import plan_grid
-    from mayavi.rl.grid.train_grid import train_grid
-    from mayavi.rl.grid.trial import run_trial
-
-    paid: list[str] = []
-
-    def pay(machine: Machine, store: FolderVolume, request: modal_app.Request, poll: Any) -> dict[str, Any]:
-        paid.append(request.run_id)
-        return locally(machine, store, request, poll)
-
-    monkeypatch.setattr(modal_training, "open_volume", lambda: volume)
-    monkeypatch.setattr(modal_training, "call_modal", pay)
-    # Ray Tune runs trials in processes of their own, which these replacements would not reach.
-    monkeypatch.setattr(
-        "mayavi.rl.grid.tuner.run_trials", lambda trials, *_: [run_trial(each.to_json()) for each in trials]
-    )
-    plan = plan_grid([SETTINGS | {"evaluate_episodes": 24}], ["learning_rate=1e-3,1e-4"], "3")
-    said: list[str] = []
-    models = tmp_path / "models"
-    with pytest.raises(CostCeiling, match=r"2 trainings could cost \$11\.35, more than \$10\.00"):
-        train_grid(plan, models=models, backend="modal", say=said.append)
-    assert said == [f"Modal, at most $11.35 for 2 trainings; each {Machine().describe()}; the ceiling is $10.00"]
-    assert not paid
-    monkeypatch.setenv("MAYAVI_MODAL_COST_CEIL_USD", "12")
-    done = train_grid(plan, models=models, backend="modal", say=said.append)
-    assert (len(paid), done.failed) == (2, 0)
-    assert done.most_usd == pytest.approx(2 * float(Machine().worst_case_usd))
-    assert 0 < done.cost_usd < done.most_usd
-    shutil.rmtree(models / paid[0])  # as if the grid had been killed while that run was on its way
-    again = train_grid(plan, models=models, backend="modal", say=said.append)
-    assert len(paid) == 2
-    assert again.to_json() == done.to_json()
 
 
 def test_a_node_is_not_asked_from_there(volume: FolderVolume, tmp_path: Path) -> None:

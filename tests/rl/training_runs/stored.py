@@ -54,15 +54,17 @@ def stored_checkpoint(path: Path, steps: int, *, resumable: bool = False) -> Non
     write_checkpoint(path, {"steps": steps, "mean_reward": steps / 10_000, "only_to_resume": only}, save)
 
 
-def stored_evaluation(folder: RunFolder, name: str, split: str, mean: float, *, episodes: int = 200) -> Path:
+def stored_evaluation(
+    folder: RunFolder, name: str, split: str, mean: float, *, episodes: int = 200, world: str = "", noise: float = 0.0
+) -> Path:
     """An evaluation file with what a list of trainings reads of it."""
     folder.eval_path.mkdir(exist_ok=True)
     document = {
         "schema": "mayavi-eval",
         "version": 1,
-        "env": {"name": "aave", "config": {"split": split}},
+        "env": {"name": "aave", "config": {"split": split}, **({"world_digest": world} if world else {})},
         "models": [{"name": "ppo"}],
-        "settings": {"episodes": episodes},
+        "settings": {"episodes": episodes, **({"noise": {"actions": noise}} if noise else {})},
         "ppo": {"mean_reward": mean},
     }
     file = folder.eval_path / f"{name}.json"

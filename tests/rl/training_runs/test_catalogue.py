@@ -88,6 +88,22 @@ def test_a_damaged_training_is_listed_with_the_reason_beside_the_others(
     assert [each.run_id for each in list_trainings(tmp_path)] == [OLD]
 
 
+def test_evaluations_under_noise_or_on_another_world_are_no_score_and_say_so(tmp_path: Path) -> None:
+    folder = stored_training(tmp_path, OLD)
+    own = str(folder.read()["world_digest"])
+    for name, world, noise in (("a", own, 0.0), ("b", own, 0.5), ("c", "f" * 64, 0.0), ("d", "f" * 64, 0.5)):
+        stored_evaluation(folder, name, "test", 0.125 + noise, world=world, noise=noise)
+    training = open_training(folder.path)
+    assert training.summary()["score"] == {"of": "test", "mean_reward": 0.125, "episodes": 200}
+    assert {name: each.how for name, each in training.evaluations().items()} == {
+        "a": "",
+        "b": "under noise",
+        "c": "on another world",
+        "d": "under noise, on another world",
+    }
+    assert training.evaluations()["b"].to_json()["how"] == "under noise"
+
+
 def test_the_score_is_the_newest_evaluation_else_the_validation_else_that_of_training(tmp_path: Path) -> None:
     folder = stored_training(tmp_path, OLD)
     assert open_training(folder.path).summary()["score"] == {"of": "training", "mean_reward": 0.25, "episodes": None}

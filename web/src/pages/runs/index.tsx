@@ -148,7 +148,7 @@ function Filters({ params, change }: FilterProps) {
   const scenarios = useQuery({ ...queries.scenarios(), staleTime: 60_000 });
   const worlds = useQuery({ ...queries.worlds(), staleTime: 60_000 });
   const names = useMemo(() => scenarios.data?.items.map((each) => each.name) ?? [], [scenarios.data]);
-  const chains = useMemo(() => worlds.data?.items.map((each) => each.chain) ?? [], [worlds.data]);
+  const chains = useMemo(() => [...new Set(worlds.data?.items.map((each) => each.chain))], [worlds.data]);
   return (
     <search className="filters" aria-label="Filter the runs">
       <SearchField

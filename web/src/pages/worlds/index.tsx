@@ -26,7 +26,7 @@ export function Component() {
       ) : (
         <ul className="worlds" data-testid="worlds">
           {worlds.data.items.map((world) => (
-            <li key={world.chain}>
+            <li key={`${world.chain}-${world.block_number}`}>
               <World world={world} />
             </li>
           ))}
@@ -38,19 +38,30 @@ export function Component() {
 
 function World({ world }: { world: WorldSummary }) {
   const { protocols = [], tokens = [] } = world;
+  const heading = `world-${world.chain}-${world.block_number}`;
+  const named = world.default ? world.chain : `${world.chain} --block ${world.block_number}`;
   return (
-    <article aria-labelledby={`world-${world.chain}`}>
+    <article aria-labelledby={heading}>
       <div className="row far">
-        <h2 id={`world-${world.chain}`}>{world.chain}</h2>
+        <h2 id={heading}>{world.title}</h2>
         <Badge tone={world.built ? "good" : "plain"}>{world.built ? "built" : "not built"}</Badge>
       </div>
       <dl className="facts">
-        <dt>Chain id</dt>
-        <dd>{world.chain_id}</dd>
+        <dt>Chain</dt>
+        <dd>
+          {world.chain}, id {world.chain_id}
+        </dd>
         {world.block_number != null && (
           <>
             <dt>Block</dt>
-            <dd>{count(world.block_number)}</dd>
+            <dd>
+              {count(world.block_number)}
+              {!world.default && (
+                <>
+                  , with <code>block: {world.block_number}</code> in the scenario
+                </>
+              )}
+            </dd>
           </>
         )}
         {world.digest && (
@@ -87,8 +98,8 @@ function World({ world }: { world: WorldSummary }) {
       </dl>
       {!world.built && <p className="small">The first run on it builds it, in some seconds. Or build it now:</p>}
       <CommandLine
-        text={`mayavi world ${world.built ? "info" : "build"} ${world.chain}`}
-        label={world.built ? `Command that describes ${world.chain}` : `Command that builds ${world.chain}`}
+        text={`mayavi world ${world.built ? "info" : "build"} ${named}`}
+        label={world.built ? `Command that describes ${world.title}` : `Command that builds ${world.title}`}
       />
     </article>
   );
