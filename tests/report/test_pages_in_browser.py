@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from tests.report.conftest import CheckPage
 
+pytestmark = pytest.mark.slow(3)
 Write = Callable[[str], Path]
 ZOOM = """(async () => {
   const plots = [...document.querySelectorAll('.plot')].filter((each) => each.layout.xaxis.type === 'date');
@@ -39,7 +40,6 @@ def html_of(store: Store, scenario: str) -> str:
     return render(run_page(store, store.runs(scenario=scenario)[0].run_id))
 
 
-@pytest.mark.slow(20)
 @pytest.mark.parametrize("scenario", sorted({*registry.names()} - {"vesting_cliff"}))
 def test_a_page_of_every_scenario(library_store: Store, check_page: CheckPage, written: Write, scenario: str) -> None:
     assert check_page(written(html_of(library_store, scenario))).charts >= 3
@@ -131,7 +131,6 @@ def test_the_theme_is_changed_by_key_and_redraws(cascade: Page) -> None:
     assert cascade.evaluate(fill) != light
 
 
-@pytest.mark.slow(10)
 @pytest.mark.usefixtures("browser")
 def test_a_pdf_has_text_and_charts(library_store: Store, tmp_path: Path) -> None:
     path = write_pdf(html_of(library_store, "depeg_cascade"), tmp_path / "report.pdf")

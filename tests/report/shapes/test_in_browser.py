@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tests.report.conftest import CheckPage
 
+pytestmark = pytest.mark.slow(5)
 Write = Callable[[str], Path]
 
 
@@ -47,7 +48,6 @@ def test_odd_sweeps(check_page: CheckPage, written: Write, tmp_path: Path) -> No
     check_page(written(render(sweep_page(hostile, "latest"))))
 
 
-@pytest.mark.slow(20)
 def test_a_training_with_five_seeds(trainings: Path, check_page: CheckPage, written: Write) -> None:
     assert check_page(written(render(training_page("chase-4", trainings)))).charts >= 6
 
