@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from benchmarks.position import REPOSITORY
 from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable
@@ -142,7 +143,7 @@ def play_in_turns(players: Sequence[Batch | Apart], rounds: int, episodes: int) 
 class Batch:
     """Vector environment stepped as RLlib does, with its parts timed."""
 
-    def __init__(self, name: str, rows: int, threads: int, **settings: int) -> None:
+    def __init__(self, name: str, rows: int, threads: int, **settings: Any) -> None:
         from mayavi.gym_env.registry import make_vector
 
         self.name, self.rows, self.threads = name, rows, threads
