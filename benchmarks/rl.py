@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from benchmarks.position import open_replica
 from benchmarks.report import Effort, Quantity, Row, Section, Target, require_packages
@@ -19,6 +20,7 @@ from benchmarks.timing import Timing, in_turns
 ROUNDS = 3
 ROWS = (1, 64, 2_048)
 QUICK_ROWS = (1, 16)
+QUICK_HORIZON = 8
 ENV_SPANS = ("kernel", "fleet.run", "apply", "observe", "rewards", "begin", "adapter")
 """Spans from the inside out: kernel, input packing, environment code, Gymnasium adapter."""
 
@@ -99,11 +101,12 @@ def market(section: Section, effort: Effort) -> None:
 def environment(section: Section, name: str, sizes: Sequence[int], effort: Effort) -> dict[int, float]:
     """Measure steps per second by rows and threads; return the largest batch's share of the EVM's limit, by threads."""
     cores = min(2, len(os.sched_getaffinity(0)))
+    shorter = {"horizon": QUICK_HORIZON} if effort.quick else {}
     reached: dict[int, float] = {}
     for rows in sizes:
         threads = sorted({1, min(cores, rows)})
-        batches = {each: Batch(name, rows, each) for each in threads}
-        apart = Apart([Batch(name, rows // max(threads), 1) for _ in range(max(threads))])
+        batches = {each: Batch(name, rows, each, **shorter) for each in threads}
+        apart = Apart([Batch(name, rows // max(threads), 1, **shorter) for _ in range(max(threads))])
         play_in_turns([*batches.values(), apart], effort.rounds(ROUNDS), 1 if rows > 1 or effort.quick else 4)
         alone, together = Timing(tuple(batches[1].evm_seconds)), Timing(tuple(apart.evm_seconds))
         for each, batch in batches.items():
@@ -133,11 +136,11 @@ def play_in_turns(players: Sequence[Batch | Apart], rounds: int, episodes: int) 
 class Batch:
     """Vector environment stepped as RLlib does, with its parts timed."""
 
-    def __init__(self, name: str, rows: int, threads: int) -> None:
+    def __init__(self, name: str, rows: int, threads: int, **settings: Any) -> None:
         from mayavi.gym_env.registry import make_vector
 
         self.name, self.rows, self.threads = name, rows, threads
-        self.env = make_vector(name, num_envs=rows, exact_info=False, threads=threads)
+        self.env = make_vector(name, num_envs=rows, exact_info=False, threads=threads, **settings)
         self.steps: int = self.env.env.config.horizon + 1
         """Steps of an episode, plus the start of the next."""
         self.spans = Spans()

@@ -42,11 +42,12 @@ def skip_or_fail(why: str) -> None:
 
 def axe(page: Page, *rules: str, exclude: str = ".plot > *") -> list[str]:
     """Serious findings of axe-core: rule, element and what is wrong. The inside of a chart is an image to readers."""
-    options = {"resultTypes": ["violations"], "iframes": False} | ({"runOnly": list(rules)} if rules else {})
-    answer = page.evaluate("([exclude, options]) => axe.run({ exclude: [exclude] }, options)", [exclude, options])
+    options = {"resultTypes": ["violations"], "iframes": False, "preload": False}
+    options |= {"runOnly": list(rules)} if rules else {}
+    run = "([exclude, options]) => axe.run({ exclude: [exclude] }, options).then((found) => found.violations)"
     return [
         f"{each['id']}: {node['html'][:160]} {node['failureSummary']}"
-        for each in answer["violations"]
+        for each in page.evaluate(run, [exclude, options])
         if each["impact"] in SERIOUS
         for node in each["nodes"][:3]
     ]

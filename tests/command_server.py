@@ -43,6 +43,10 @@ a fork slower than most commands."""
 LEARNING_COMMANDS = frozenset({"artifact", "backtest", "eval", "train"})
 """Commands that load a framework: a second server, which has imported the frameworks, forks them."""
 
+LEARNING_HASHES = "1"
+"""Hash seed of the server with the frameworks, and so of all that it forks: a training that goes on in an interpreter
+with another one must not notice."""
+
 LEARNING_MODULES = (
     *("torch", "tensorboard", "stable_baselines3", "sb3_contrib"),
     *("ray.rllib.algorithms.ppo", "ray.rllib.algorithms.sac", "ray.rllib.algorithms.dqn"),
@@ -105,6 +109,7 @@ class CommandServer:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     cwd=Path(__file__).resolve().parent.parent,
+                    env=os.environ | ({"PYTHONHASHSEED": LEARNING_HASHES} if self._learning else {}),
                 )
         return self._channel
 

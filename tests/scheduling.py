@@ -26,16 +26,17 @@ RAY_FILES = frozenset(
 """Files that start Ray. Of two that do so at once, one waits for the other (`tests/parallel/ray_cluster.py`)."""
 
 
-NODE_FOLDER = "tests/node/"
-"""Tests that share the nodes of `conftest.py` there, which are started once in each session: once in each worker."""
+FOLDERS = ("tests/node/", "tests/report/")
+"""Folders whose tests share what `conftest.py` there makes once in each session, that is once in each worker: nodes
+with a history; runs of every scenario, trainings and a replayed incident."""
 
 
 def unit_of(nodeid: str) -> str:
-    """Return what a worker takes with this test: its file, all files that start Ray, or all that start nodes."""
+    """Return what a worker takes with this test: its file, one of `FOLDERS`, or all files that start Ray."""
     file = nodeid.partition("::")[0]
-    if file.startswith(NODE_FOLDER):
-        return "node"
-    return "ray" if file in RAY_FILES else file
+    if file in RAY_FILES:
+        return "ray"
+    return next((folder for folder in FOLDERS if file.startswith(folder)), file)
 
 
 def longest_first(items: list[pytest.Item]) -> None:

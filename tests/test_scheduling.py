@@ -35,9 +35,11 @@ def test_the_longest_unit_comes_first_and_its_tests_stay_together() -> None:
     given = [
         *(item("tests/a.py::one"), item("tests/b.py::one", None), item("tests/b.py::two")),
         *(item(f"{ray[0]}::one", 3), item("tests/c.py::one", 20), item(f"{ray[1]}::one", 18)),
-        *(item("tests/node/a.py::one", 9), item("tests/node/b.py::one", 9)),
+        *(item("tests/node/a.py::one", 9), item("tests/node/b.py::one", 9), item("tests/report/a.py::one", 5)),
+        item("tests/report/shapes/b.py::one", 6),
     ]
     longest_first(given)
     assert [unit_of(each.nodeid) for each in given] == [
-        *("ray", "ray", "tests/c.py", "node", "node", "tests/b.py", "tests/b.py", "tests/a.py"),
+        *("ray", "ray", "tests/c.py", "tests/node/", "tests/node/", "tests/report/", "tests/report/"),
+        *("tests/b.py", "tests/b.py", "tests/a.py"),
     ]

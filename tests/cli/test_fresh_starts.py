@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.command_server import CommandServer
-from tests.conftest import RunMayavi, command_environment
+from tests.conftest import RunMayavi
 
 COMMANDS = [
     ("--help", 0),
@@ -49,13 +47,6 @@ VARIES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[CommandServer]:
-    server = CommandServer()
-    yield server
-    server.close()
-
-
 def settled(text: str) -> str:
     """`text` without what differs from run to run: ids, times and durations."""
     for pattern, name in VARIES:
@@ -66,16 +57,13 @@ def settled(text: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize(("words", "code"), COMMANDS, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_fresh_start_prints_what_a_fork_prints(
-    server: CommandServer, start_mayavi: RunMayavi, tmp_path: Path, words: str, code: int
+    run_mayavi: RunMayavi, start_mayavi: RunMayavi, tmp_path: Path, words: str, code: int
 ) -> None:
     results = []
-    for run in ("started", "forked"):
-        folder = tmp_path / run
+    for name, run in (("started", start_mayavi), ("forked", run_mayavi)):
+        folder = tmp_path / name
         folder.mkdir()
-        if run == "started":
-            finished = start_mayavi(*words.split(), cwd=folder)
-        else:
-            finished = server.run(words.split(), command_environment({}), folder)
+        finished = run(*words.split(), cwd=folder)
         assert finished.returncode == code, finished.stderr
         results.append(settled(finished.stdout.replace(str(folder), "FOLDER")))
     assert results[0] == results[1]

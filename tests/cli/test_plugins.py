@@ -83,6 +83,7 @@ def test_a_scenario_of_a_package_runs_by_name_beside_broken_ones(start_mayavi, i
     assert "Traceback" not in used.stderr
 
 
+@pytest.mark.slow(3)
 def test_a_bundle_runs_code_that_it_names_only_if_that_is_allowed(start_mayavi, own_code: OwnCode) -> None:
     ran = own_code.folder / "ran"
     own_code.write(saver=SAVER)

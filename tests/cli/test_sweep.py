@@ -68,6 +68,7 @@ def test_every_seed_is_run_stored_and_summarised(run_mayavi, tmp_path: Path) -> 
     assert Store(store).sweep(found["sweep_id"]).status == "finished"
 
 
+@pytest.mark.slow(2)
 def test_a_grid_is_summarised_point_by_point(run_mayavi, tmp_path: Path) -> None:
     options = ("--seeds", "0:2", "--steps", "4", "--jobs", "2", "--store", str(tmp_path / "runs.duckdb"))
     finished = run_mayavi("sweep", *SMALL, *options, "--grid", "prices.WETH.size=-10%,-60%")
@@ -109,6 +110,7 @@ def test_few_runs_say_which_bounds_are_missing_and_how_many_runs_they_take(run_m
     assert " % to " in lines["P(loss)"]
 
 
+@pytest.mark.slow(3)
 def test_a_target_out_of_budget_fails_and_the_same_command_continues(run_mayavi, tmp_path: Path) -> None:
     options = (
         "sweep",

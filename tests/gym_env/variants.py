@@ -22,8 +22,15 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 """Settings that shorten episodes in tests."""
 KINDS = [(actions, start) for actions in ("discrete", "continuous") for start in ("drawn", "fixed")]
+QUICK_KINDS = {("discrete", "drawn"), ("continuous", "fixed")}
+"""Kinds that the fast tests look at: each action space and each start once."""
 VARIANTS = [
-    pytest.param(name, {**SMALL.get(name, {}), "actions": actions, "start": start}, id=f"{name}-{actions}-{start}")
+    pytest.param(
+        name,
+        {**SMALL.get(name, {}), "actions": actions, "start": start},
+        id=f"{name}-{actions}-{start}",
+        marks=[] if (actions, start) in QUICK_KINDS else [pytest.mark.slow(0.3)],
+    )
     for name in OURS
     for actions, start in KINDS
 ]

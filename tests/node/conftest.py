@@ -8,6 +8,7 @@ import pytest
 
 from tests.node.aave_market import AaveMarket, deploy_market
 from tests.node.chain_history import ChainHistory, start_history
+from tests.node.editing_proxy import EditingProxy, editing_proxy
 from tests.node.faulty_proxy import FaultyProxy, faulty_proxy
 from tests.node.hardhat import Hardhat
 
@@ -48,4 +49,11 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainHistory]:
 def proxy(hardhat: Hardhat) -> Iterator[FaultyProxy]:
     """A proxy in front of the node that counts and misbehaves."""
     with faulty_proxy(hardhat) as running:
+        yield running
+
+
+@pytest.fixture
+def editing(history: ChainHistory) -> Iterator[EditingProxy]:
+    """A proxy in front of the node of `history` that changes what a test says."""
+    with editing_proxy(history.node, history.answers) as running:
         yield running

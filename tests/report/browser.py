@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 WIDE, NARROW = 1280, 390
+ONE_COLOUR = 16
+"""Difference of brightness, of 255, below which a place has one colour."""
 REDRAWN = f"""new Promise((done) => {{
   const look = () => [...document.querySelectorAll('.plot')].every((plot) => plot.layout.width < {NARROW})
     ? done() : setTimeout(look, 20);
@@ -29,35 +32,45 @@ class Looked:
     console: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
-    """Charts whose pixels are those of an empty place."""
+    """Charts that are of one colour."""
     findings: dict[str, list[str]] = field(default_factory=dict)
     """Serious findings of axe-core by theme."""
     overflow: int = 0
     """Pixels by which the page is wider than a narrow screen."""
 
 
-def look_at(browser: Browser, path: Path) -> Looked:
-    """Open a page in light and dark, wide and narrow."""
-    context = browser.new_context(
-        viewport={"width": WIDE, "height": 900}, color_scheme="light", reduced_motion="reduce"
-    )
-    page = context.new_page()
-    page.set_default_timeout(120_000)  # of a busy machine
-    found = Looked(0)
-    page.on("console", lambda message: found.console.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: found.console.append(f"error: {error}"))
+class Viewer:
+    """One tab for many pages: a script that was compiled for one page, Plotly above all, is not compiled again."""
 
-    def block(route: Any) -> None:
+    def __init__(self, browser: Browser) -> None:
+        self.context = browser.new_context(reduced_motion="reduce")
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(120_000)  # of a busy machine
+        self._found = Looked(0)
+        self.page.on("console", lambda message: self._found.console.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self._found.console.append(f"error: {error}"))
+        self.context.route("**/*", self._block)
+
+    def _block(self, route: Any) -> None:
         if route.request.url.startswith(("file:", "data:", "blob:")):
             route.continue_()
         else:
-            found.requests.append(route.request.url)
+            self._found.requests.append(route.request.url)
             route.abort()
 
-    context.route("**/*", block)
-    try:
-        page.goto(path.resolve().as_uri())
-        page.wait_for_selector("html[data-drawn]", state="attached")
+    def open(self, path: Path) -> Page:
+        """Open a page as a new visitor sees it, in light on a wide screen; return it drawn."""
+        self._found = Looked(0)
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size({"width": WIDE, "height": 900})
+        self.page.goto(path.resolve().as_uri())
+        self.page.wait_for_selector("html[data-drawn]", state="attached")
+        return self.page
+
+    def look_at(self, path: Path) -> Looked:
+        """Open a page in light and dark, wide and narrow."""
+        page = self.open(path)
+        found = self._found
         found.charts = page.locator(".plot").count()
         found.empty = empty_charts(page)
         page.evaluate(axe_source())
@@ -67,14 +80,12 @@ def look_at(browser: Browser, path: Path) -> Looked:
         page.set_viewport_size({"width": NARROW, "height": 800})
         page.evaluate(REDRAWN)
         found.overflow = page.evaluate("document.documentElement.scrollWidth") - NARROW
-    finally:
-        context.close()
-    return found
+        return found
 
 
 def empty_charts(page: Page) -> list[str]:
-    """The charts that look the same with and without what Plotly drew."""
-    from PIL import Image, ImageChops
+    """The charts in whose place nothing is drawn: all of it has one colour, but for what JPEG adds."""
+    from PIL import Image
 
     boxes = page.evaluate(
         "[...document.querySelectorAll('figure.chart')].map((figure) => { const box = figure.querySelector('.plot')"
@@ -82,12 +93,9 @@ def empty_charts(page: Page) -> list[str]:
         " box.bottom + scrollY]; })"
     )
     drawn = Image.open(io.BytesIO(page.screenshot(full_page=True, type="jpeg"))).convert("L")
-    style = page.add_style_tag(content=".plot > * { visibility: hidden !important }")
-    bare = Image.open(io.BytesIO(page.screenshot(full_page=True, type="jpeg"))).convert("L")
-    style.evaluate("(element) => element.remove()")
-    return [
-        name
-        for name, *box in boxes
-        if ImageChops.difference(drawn.crop(tuple(map(round, box))), bare.crop(tuple(map(round, box)))).getbbox()
-        is None
-    ]
+    found = []
+    for name, left, top, right, bottom in boxes:
+        darkest, lightest = drawn.crop((ceil(left) + 4, ceil(top) + 4, int(right) - 4, int(bottom) - 4)).getextrema()
+        if lightest - darkest < ONE_COLOUR:
+            found.append(name)
+    return found

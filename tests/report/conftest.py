@@ -13,7 +13,7 @@ from mayavi.scenarios import registry
 from mayavi.scenarios.run.run import run
 from mayavi.sim.store import Store
 from tests.chromium import launched_chromium
-from tests.report.browser import Looked, look_at
+from tests.report.browser import Looked, Viewer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -56,11 +56,19 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def check_page(browser: Browser) -> CheckPage:
+def viewer(browser: Browser) -> Iterator[Viewer]:
+    """A tab of that browser."""
+    viewer = Viewer(browser)
+    yield viewer
+    viewer.context.close()
+
+
+@pytest.fixture(scope="module")
+def check_page(viewer: Viewer) -> CheckPage:
     """Look at a page and assert what holds for every page; return what was found."""
 
     def check(path: Path) -> Looked:
-        found = look_at(browser, path)
+        found = viewer.look_at(path)
         assert found.console == []
         assert found.requests == []
         assert found.empty == []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mayavi.report.builder import run_page
-from mayavi.report.output import write_pdf
+from mayavi.report.output import write_html, write_pdf
 from mayavi.report.render import render
 from mayavi.scenarios import registry
 from mayavi.sim.rows import KpiRow
@@ -19,10 +19,12 @@ from mayavi.sim.store import Store
 from tests.report.stored_rows import action, figure, stored
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
+    from tests.report.browser import Viewer
     from tests.report.conftest import CheckPage
 
+pytestmark = pytest.mark.slow(3)
 Write = Callable[[str], Path]
 ZOOM = """(async () => {
   const plots = [...document.querySelectorAll('.plot')].filter((each) => each.layout.xaxis.type === 'date');
@@ -39,7 +41,6 @@ def html_of(store: Store, scenario: str) -> str:
     return render(run_page(store, store.runs(scenario=scenario)[0].run_id))
 
 
-@pytest.mark.slow(20)
 @pytest.mark.parametrize("scenario", sorted({*registry.names()} - {"vesting_cliff"}))
 def test_a_page_of_every_scenario(library_store: Store, check_page: CheckPage, written: Write, scenario: str) -> None:
     assert check_page(written(html_of(library_store, scenario))).charts >= 3
@@ -59,15 +60,16 @@ def test_odd_runs_have_pages_too(check_page: CheckPage, written: Write, tmp_path
         check_page(written(render(run_page(store, run_id))))
 
 
+@pytest.fixture(scope="module")
+def cascade_file(library_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_html(html_of(library_store, "depeg_cascade"), tmp_path_factory.mktemp("cascade") / "page.html")
+
+
 @pytest.fixture
-def cascade(browser: Browser, library_store: Store, written: Write) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(120_000)  # of a busy machine
-    page.goto(written(html_of(library_store, "depeg_cascade")).as_uri())
-    page.wait_for_selector("html[data-drawn]", state="attached")
+def cascade(viewer: Viewer, cascade_file: Path) -> Iterator[Page]:
+    page = viewer.open(cascade_file)
     yield page
-    context.close()
+    page.evaluate("localStorage.clear()")  # the theme that was chosen
 
 
 def test_the_log_is_searched_and_walked_by_keyboard(cascade: Page) -> None:
@@ -155,7 +157,6 @@ def test_the_theme_is_changed_by_key_and_redraws(cascade: Page) -> None:
     assert cascade.evaluate(fill) != light
 
 
-@pytest.mark.slow(10)
 @pytest.mark.usefixtures("browser")
 def test_a_pdf_has_text_and_charts(library_store: Store, tmp_path: Path) -> None:
     path = write_pdf(html_of(library_store, "depeg_cascade"), tmp_path / "report.pdf")

@@ -86,7 +86,7 @@ def test_the_scenarios_above_have_most_kinds_of_agents() -> None:
     assert KINDS - kinds <= {"positions", "recorded_liquidations", "curve_balances", "oracle_shock"}
 
 
-@pytest.mark.slow(60)
+@pytest.mark.slow(14)
 def test_two_hundred_seeded_episodes_are_the_runs_of_their_seeds(tmp_path: Path) -> None:
     seeds = list(range(200))
     liquidations = 0

@@ -87,7 +87,7 @@ def test_summaries_cover_in_a_quick_look(distribution: Distribution) -> None:
         assert (found["p95"].complete == 1) == (count >= 59)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda each: each.name)
 def test_every_interval_of_a_summary_covers_what_it_says(distribution: Distribution, count: int) -> None:
@@ -119,12 +119,12 @@ def test_evaluations_cover_in_a_quick_look(count: int) -> None:
     assert at_least(0.93, interquartile_coverage(NORMAL, count, 200))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(6)
 @pytest.mark.parametrize("count", COUNTS)
 def test_every_interval_of_an_evaluation_covers_what_it_says(count: int) -> None:
     assert at_least(0.95, improvement_coverage(count))
     assert at_least(0.93, ratio_coverage(count))
-    number = 2_000 if count < 1_000 else 200  # resampling a thousand episodes is slow
+    number = 1_000 if count < 1_000 else 100  # resampling is slow; the page has half as many
     for distribution in DISTRIBUTIONS:
         assert at_least(0.93, interquartile_coverage(distribution, count, number)), distribution.name
     for trainings in (2, 5):
@@ -157,7 +157,7 @@ def test_simulated_backtests_cover_in_a_quick_look() -> None:
     check_backtest(simulated_coverage(INDEPENDENT, 20, 2_000), tuple(METRICS))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("episodes", [20, 59, 100, 1_000])
 @pytest.mark.parametrize("process", [INDEPENDENT, HEAVY_TAILED], ids=lambda each: each.name)
 def test_every_interval_of_a_simulated_backtest_covers_what_it_says(process: Process, episodes: int) -> None:
@@ -198,7 +198,7 @@ def test_historical_backtests_cover_however_long_the_memory_is(process: Process)
     check_backtest(historical_coverage(process, 20, 2_000), MEASURED)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize("blocks", [20, 52])
 @pytest.mark.parametrize("process", [*PROCESSES, *BEYOND], ids=lambda each: each.name)
 def test_every_interval_of_a_historical_backtest_covers_what_it_says(process: Process, blocks: int) -> None:
@@ -222,7 +222,7 @@ def test_intervals_of_risk_are_withheld_because_they_would_not_cover(name: str) 
     assert at_least(0.93, withheld_coverage(INDEPENDENT, 52, 2_000)[name])
 
 
-@pytest.mark.slow
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("target", ["VaR ±20%", "mean(bad_debt) ±20%"])
 @pytest.mark.parametrize("distribution", [LOGNORMAL, MOSTLY_ZERO], ids=lambda each: each.name)
 def test_a_sweep_that_stops_at_a_target_covers_there(distribution: Distribution, target: str) -> None:

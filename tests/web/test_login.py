@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.service import ServiceProcess
 from tests.web.conftest import Visit
 from tests.web.visitor import Visitor
+
+pytestmark = pytest.mark.slow(2)
 
 
 def new_key(service: ServiceProcess, name: str, scope: str = "full") -> dict:

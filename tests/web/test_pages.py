@@ -11,6 +11,8 @@ from tests.web.conftest import Visit
 from tests.web.pages_of import PAGES, Stored, address, store_examples
 from tests.web.visitor import NARROW, Visitor
 
+pytestmark = pytest.mark.slow(3)
+
 
 @pytest.fixture(scope="module")
 def stored(service: ServiceProcess) -> Stored:
@@ -25,7 +27,6 @@ def reader(browser, service: ServiceProcess, stored: Stored) -> Visitor:
     return visitor
 
 
-@pytest.mark.slow(5)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_quiet_usable_and_fits_a_phone(reader: Visitor, stored: Stored, name: str) -> None:
     reader.open(address(name, stored))

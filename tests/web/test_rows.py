@@ -10,11 +10,11 @@ from benchmarks.service import ServiceProcess
 from mayavi.sim.store import Store
 from tests.web.visitor import Visitor
 
+pytestmark = pytest.mark.slow(15)
 STALL_MS = 5_000.0
 """Far beyond what a person would bear, and beyond what a busy machine causes."""
 
 
-@pytest.mark.slow(25)
 def test_a_long_log_is_paged_without_a_stall(visitor: Visitor, service: ServiceProcess) -> None:
     store_run(service.store, ACTIONS)
     run_id = Store(service.store).run("latest").run_id

@@ -132,6 +132,7 @@ def begun(folder: Path, run_id: str, *, claimed: bool = True) -> tuple[JobQueue,
     return queue, Task(job_id=run_id, kind="run", submission=submission, store=folder / "runs.duckdb")
 
 
+@pytest.mark.slow(5)
 @pytest.mark.parametrize("claimed", [True, False])
 def test_a_run_that_was_stored_already_is_not_repeated(
     start_service: StartService, tmp_path: Path, digest_of: Callable[[int], str], claimed: bool

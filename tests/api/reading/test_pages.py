@@ -102,6 +102,7 @@ def test_the_report_is_the_file_that_the_command_writes(served: Served) -> None:
     assert "allow-same-origin" not in policy
 
 
+@pytest.mark.slow(2)
 def test_sweeps_and_comparisons_have_the_reports_numbers(served: Served) -> None:
     found = get(served.client, f"/sweeps/{served.sweep_id}/page").json()
     assert found == json.loads(

@@ -16,6 +16,7 @@ from tests.chromium import launched_chromium
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
 
+pytestmark = pytest.mark.slow(4)
 REPORT = """<!doctype html><meta charset="utf-8"><title>report</title><p id="ran">no</p><script>
 const found = [];
 try { found.push("cookie " + document.cookie); } catch (error) { found.push("no cookie"); }
@@ -64,7 +65,6 @@ def context(server: LiveServer) -> Iterator[BrowserContext]:
         context.close()
 
 
-@pytest.mark.slow(8)
 def test_scripts_of_a_report_run_without_access_to_the_service(context: BrowserContext) -> None:
     page = context.new_page()
     page.goto("/test/report")
@@ -78,7 +78,6 @@ def test_scripts_of_a_report_run_without_access_to_the_service(context: BrowserC
     page.close()
 
 
-@pytest.mark.slow(8)
 def test_a_session_in_a_browser(server: LiveServer, context: BrowserContext) -> None:
     (cookie,) = context.cookies()
     assert (cookie["name"], cookie["httpOnly"], cookie["sameSite"]) == (COOKIE, True, "Strict")

@@ -58,7 +58,7 @@ def document(server: LiveServer) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.slow(60)
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("route", DOCUMENTED)
 def test_answers_are_documented(
     server: LiveServer, document: dict[str, Any], known: dict[str, list[str]], route: str

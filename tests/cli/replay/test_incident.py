@@ -74,6 +74,7 @@ def test_json_has_facts_sources_and_effects(kept: tuple[Path, dict]) -> None:
     assert float(effect["effect"]) > 0.015  # less is sold, so the price falls less
 
 
+@pytest.mark.slow(2)
 def test_a_run_of_an_incident_is_bundled_and_verified(run_mayavi, kept: tuple[Path, dict], tmp_path: Path) -> None:
     store, document = kept
     for run_id in (document["runs"]["unlock"]["run_id"], document["counterfactuals"][0]["run_ids"]["unlock"]):

@@ -16,6 +16,8 @@ from mayavi.worlds.tables.chain import load_table
 
 WAD, RAY, BPS = 10**18, 10**27, 10_000
 NO_DEBT = 2**256 - 1
+ALICE, BOB, CAROL = (bytes.fromhex(name.ljust(40, "0")) for name in ("a11ce0", "b0b000", "ca4010"))
+YEAR = 365 * 86_400
 DATA_PROVIDER = [
     "getReserveConfigurationData(address) view returns (uint256 decimals, uint256 ltv, uint256 threshold,"
     " uint256 bonus, uint256 reserveFactor, bool collateral, bool borrowing, bool stable, bool active, bool frozen)",

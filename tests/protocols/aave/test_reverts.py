@@ -19,9 +19,7 @@ from mayavi.errors import (
     UsageError,
 )
 from mayavi.protocols import AaveAccount, AaveV3, Erc20, PriceFeed, SparkLend
-from tests.protocols.aave.reference import WAD, give_and_supply, govern, move_price
-
-ALICE, BOB, CAROL = (bytes.fromhex(name.ljust(40, "0")) for name in ("a11ce0", "b0b000", "ca4010"))
+from tests.protocols.aave.reference import ALICE, BOB, CAROL, WAD, give_and_supply, govern, move_price
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ from mayavi.validation.contracts.stableswap_pools import POOL_CODE, install_trip
 
 ALICE = bytes.fromhex("a11ce00000000000000000000000000000000001")
 WORLDS = ("3pool", "fraxusdc", "mainnet 3pool")
+BOB = bytes.fromhex("b0b0000000000000000000000000000000000002")
+DAY = 86_400
 
 
 @cache
@@ -45,3 +47,11 @@ def open_pool(world: str, cases: Path | None) -> CurveStableSwap:
     for coin in pool.coins:
         fork.deal(coin.address, ALICE, 10 ** (6 + coin.decimals))
     return pool
+
+
+def whole(pool: CurveStableSwap, coin: int, amount: int) -> int:
+    return amount * 10 ** pool.coins[coin].decimals
+
+
+def even(pool: CurveStableSwap, amount: int) -> list[int]:
+    return [whole(pool, i, amount) for i in range(len(pool.coins))]

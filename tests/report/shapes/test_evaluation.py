@@ -22,7 +22,7 @@ from mayavi.statistics.bootstrap import Bootstrap
 from tests.report.shapes.conftest import TRAININGS
 from tests.report.shapes.page_texts import cells, charts, has_section, section, tables, tile
 
-pytestmark = pytest.mark.slow(25)
+pytestmark = pytest.mark.slow(1)
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,10 @@ from mayavi.sim.store import Store
 from tests.report.shapes.stored_runs import kpi, store_sweep
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
+    from tests.report.browser import Viewer
     from tests.report.conftest import CheckPage
 
+pytestmark = pytest.mark.slow(5)
 Write = Callable[[str], Path]
 
 
@@ -29,14 +29,9 @@ def test_a_sweep_with_a_grid(grid: Store, check_page: CheckPage, written: Write)
     assert check_page(written(render(sweep_page(grid, "latest")))).charts >= 5
 
 
-def test_dollars_in_cells_are_text_and_no_colour(grid: Store, browser: Browser, written: Write) -> None:
-    page = browser.new_page()
-    page.set_default_timeout(120_000)
-    page.goto(written(render(sweep_page(grid, "latest"))).as_uri())
-    page.wait_for_selector("html[data-drawn]", state="attached")
-    texts = page.locator("#answer-0 .heatmap-label, #answer-0 text").all_text_contents()
-    page.close()
-    assert "$0" in texts
+def test_dollars_in_cells_are_text_and_no_colour(grid: Store, viewer: Viewer, written: Write) -> None:
+    page = viewer.open(written(render(sweep_page(grid, "latest"))))
+    assert "$0" in page.locator("#answer-0 .heatmap-label, #answer-0 text").all_text_contents()
 
 
 def test_odd_sweeps(check_page: CheckPage, written: Write, tmp_path: Path) -> None:
@@ -47,7 +42,6 @@ def test_odd_sweeps(check_page: CheckPage, written: Write, tmp_path: Path) -> No
     check_page(written(render(sweep_page(hostile, "latest"))))
 
 
-@pytest.mark.slow(20)
 def test_a_training_with_five_seeds(trainings: Path, check_page: CheckPage, written: Write) -> None:
     assert check_page(written(render(training_page("chase-4", trainings)))).charts >= 6
 
