@@ -31,7 +31,13 @@ test("prices are written in full", () => {
 });
 
 test("amounts of a reserve name their token", () => {
-  const reserve = { subject: "AaveV3.USDC", metric: "supplied", value: "880053221573842", number: 880_053_221, unit: "e6" };
+  const reserve = {
+    subject: "AaveV3.USDC",
+    metric: "supplied",
+    value: "880053221573842",
+    number: 880_053_221,
+    unit: "e6",
+  };
   assert.equal(shown(reserve), "880\u00a0M\u00a0USDC");
   assert.equal(shown({ ...reserve, subject: "UniswapV3.WETH/USDC.500", metric: "balance_USDC" }), "880\u00a0M");
   assert.equal(shown({ ...reserve, metric: "supply_rate", unit: "ray", number: 0.023 }), "2.3\u00a0%");
