@@ -103,13 +103,16 @@ def of_validation_error(error: RequestValidationError) -> ApiError:
         return ApiError(422, "the body is not sent as JSON", "send the header `Content-Type: application/json`")
     problems = [_problem(each) for each in error.errors()]
     first = problems[0] if problems else Problem(message="the request is invalid")
-    where = f"'{first.field}': " if first.field else ""
+    field = first.field or ""
+    where = f"{field} " if field in _PARTS.values() else f"'{field}': " if field else ""
     return ApiError(422, f"{where}{first.message}", first.hint, problems=tuple(problems))
 
 
 def _problem(error: Mapping[str, Any]) -> Problem:
     place, *path = (str(part) for part in error["loc"])
     hint = None
+    if error["type"] == "json_invalid":  # its place is a number of characters, and no field
+        path = []
     if error["type"] == "unknown_keys":
         key, known = str(error["ctx"]["keys"][0]), error["ctx"]["known"]
         path, hint = [*path, key], did_you_mean(key, known) or f"known here: {', '.join(known)}"
@@ -126,9 +129,9 @@ def _message(kind: str, facts: Mapping[str, Any], text: str) -> str:
     if kind == "literal_error":
         return f"must be {facts['expected']}"
     if kind in {"string_too_short", "too_short"}:
-        return f"needs at least {facts['min_length']:,} {'characters' if kind.startswith('string') else 'entries'}"
+        return f"needs at least {_counted(facts['min_length'], kind)}"
     if kind in {"string_too_long", "too_long"}:
-        return f"may have at most {facts['max_length']:,} {'characters' if kind.startswith('string') else 'entries'}"
+        return f"may have at most {_counted(facts['max_length'], kind)}"
     if kind == "string_pattern_mismatch":
         return f"must match {facts['pattern']}"
     if kind == "unknown_keys":
@@ -139,3 +142,8 @@ def _message(kind: str, facts: Mapping[str, Any], text: str) -> str:
         return f"is not JSON: {facts.get('error', 'it cannot be read')}"
     text = text.removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return text[:1].lower() + text[1:]
+
+
+def _counted(number: int, kind: str) -> str:
+    one, many = ("character", "characters") if kind.startswith("string") else ("entry", "entries")
+    return f"{number:,} {one if number == 1 else many}"

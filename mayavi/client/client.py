@@ -47,7 +47,7 @@ class Client:
 
     def check(self) -> None:
         """Raise `ServiceUnreachable` at once if no service answers, and another error if it refuses the key."""
-        self._transport.request("GET", "/session", patience_s=0.0)
+        self._transport.request_json("GET", "/session", patience_s=0.0)
 
     # -- runs ---------------------------------------------------------------------------------------------------------
 
@@ -252,7 +252,7 @@ class Client:
         return self._request("POST", path, json=dict(body), headers=headers)
 
     def _request(self, method: str, path: str, **options: Any) -> Any:
-        return self._transport.request(method, path, **options).json()
+        return self._transport.request_json(method, path, **options)
 
 
 def _report_progress(events: Iterable[Event], progress: OnProgress | None) -> None:

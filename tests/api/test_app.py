@@ -230,7 +230,8 @@ def test_the_openapi_document_has_every_answer_and_who_may_ask(server: LiveServe
         ('{"scenario": "x", "steps": "many"}', JSON, "'steps': must be a whole number", None),
         ('{"scenario": "x", "steps": 0}', JSON, "'steps': must be at least 1", None),
         ('{"scenario": 3}', JSON, "'scenario': must be text", None),
-        ("{", JSON, "'1': is not JSON", None),
+        ("{", JSON, "the body is not JSON: Expecting property name", None),
+        ("", JSON, "the body is missing", None),
     ],
 )
 def test_a_wrong_body_is_explained_in_plain_words(

@@ -27,7 +27,9 @@ def settings(unit: str) -> dict[str, str]:
 
 
 def test_it_starts_a_command_that_mayavi_knows(unit: str) -> None:
-    _, name, *options = shlex.split(settings(unit)["ExecStart"])
+    _, name, *options, more = shlex.split(settings(unit)["ExecStart"])
+    assert more == "$OPTIONS"
+    assert "Environment=OPTIONS=\n" in unit
     command = get_command(app_of()).commands[name]  # type: ignore[attr-defined]
     given = command.make_context(name, options, resilient_parsing=False).params
     assert given["secure_cookies"] is True

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.service import ServiceProcess
 from tests.web.conftest import Visit
-from tests.web.visitor import Visitor
+from tests.web.visitor import HEIGHT, Visitor
 
 pytestmark = pytest.mark.slow(5)
 
@@ -186,13 +186,22 @@ def test_a_service_that_is_gone_and_back_loses_nothing(visitor: Visitor, service
     visitor.open("new?scenario=aave_borrower")
     page.get_by_test_id("field-seed").fill("123")
     page.get_by_test_id("submit-state").get_by_text("No problems found.").wait_for()
+    page.get_by_test_id("field-seed").evaluate("(field) => { field.dataset.mark = 'typed into'; }")
     service.stop()
     page.get_by_test_id("submit").click()
     page.get_by_test_id("offline").get_by_text("The service does not answer.").wait_for()
-    assert page.get_by_test_id("field-seed").input_value() == "123"
+    said = page.get_by_role("heading", name="The run was not started").bounding_box()
+    assert said is not None
+    assert 0 < said["y"] < HEIGHT - said["height"]  # in sight, whatever the form is scrolled to
+    page.get_by_test_id("field-seed").fill("124")
+    page.get_by_test_id("command").get_by_text("Of the last check").wait_for()
+    page.get_by_test_id("field-seed").fill("123")
     service.start()
     page.get_by_test_id("offline").wait_for(state="hidden")
+    page.get_by_test_id("submit-state").get_by_text("No problems found.").wait_for()
+    visitor.settle()
     assert page.get_by_test_id("field-seed").input_value() == "123"
+    assert page.get_by_test_id("field-seed").get_attribute("data-mark") == "typed into"  # the form was not built anew
     page.get_by_test_id("submit").click()
     page.wait_for_url(re.compile(r"/app/runs/[^/]+$"))
     with service.client() as client:

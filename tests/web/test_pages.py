@@ -105,6 +105,41 @@ def test_tables_show_whole_calls_and_all_rows(reader: Visitor, stored: Stored, s
     reader.check()
 
 
+def test_an_opened_action_has_an_address_and_an_account_leads_to_its_history(reader: Visitor, stored: Stored) -> None:
+    page = reader.page
+    reader.open(f"runs/{stored.run}/actions?status=success")
+    reader.settle()
+    page.get_by_test_id("actions").locator("[data-row='2']").click()
+    page.wait_for_url(re.compile(r"[?&]action=-?\d+\.\d+"))
+    details = page.get_by_test_id("action-details")
+    call = details.get_by_role("heading", level=2).inner_text()
+    details.get_by_role("button", name="Copy link").click()
+    link = page.evaluate("navigator.clipboard.readText()")
+    page.goto(f"{link}&status=failed")  # among others it is found all the same
+    details.wait_for()
+    assert details.get_by_role("heading", level=2).inner_text() == call
+    reader.open(f"runs/{stored.run}")
+    account = page.locator("#top-accounts tbody th a").first
+    name = account.inner_text()
+    account.click()
+    page.get_by_test_id("explanation").get_by_role("heading", name=name, exact=True).wait_for()
+    rows = page.get_by_test_id("agents").locator(".grid-row")
+    beyond = "(row) => row.lastElementChild.getBoundingClientRect().right > row.getBoundingClientRect().right"
+    assert rows.evaluate_all(f"(all) => all.filter({beyond}).length") == 0  # none lies below the scroll bar
+    reader.check()
+
+
+def test_what_does_not_exist_is_said_in_sentences_with_a_way_back(visit: Visit, service: ServiceProcess) -> None:
+    visitor = visit()
+    visitor.expect_failures("404")
+    visitor.log_in("sweeps/sweep-zzz")
+    problem = visitor.page.get_by_test_id("error")
+    problem.get_by_text("Unknown sweep 'sweep-zzz'.").wait_for()
+    visitor.page.locator("h1").first.wait_for(state="attached")
+    visitor.page.get_by_label("Breadcrumb").get_by_role("link", name="Sweeps").click()
+    visitor.page.get_by_role("heading", name="Sweeps", level=1).wait_for()
+
+
 def test_keys_move_search_and_open(visitor: Visitor, stored: Stored) -> None:
     page = visitor.page
     page.keyboard.press("?")

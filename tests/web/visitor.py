@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 WIDE, NARROW = 1280, 390
+HEIGHT = 900
 PATIENCE_MS = 300_000
 CHARTS = ".js-plotly-plot > *, .plot > *"
 SETTLED = "document.querySelectorAll('[aria-busy=true], .loading').length === 0"
@@ -34,7 +35,7 @@ class Visitor:
         self.expected: list[Callable[[str], bool]] = []
         self.expect_failures("401")  # the first question is whether there is a session
         self.context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme="light", reduced_motion="reduce"
+            viewport={"width": width, "height": HEIGHT}, color_scheme="light", reduced_motion="reduce"
         )
         self.context.set_default_timeout(PATIENCE_MS)  # of a busy machine
         self.context.grant_permissions(["clipboard-read", "clipboard-write"])

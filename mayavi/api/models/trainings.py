@@ -33,6 +33,7 @@ class EvaluationSummary(Answer):
     evaluation_id: str
     env: str | None
     models: list[str]
+    against: list[str]
     verdict: str | None
     episodes: int | None
     training_id: str | None = None

@@ -11,6 +11,8 @@ from mayavi.errors import did_you_mean
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _MOST_COMPARED = 2_000
 _LONGEST_SHOWN = 100
+_DATED = {"run", "training"}
+"""What has ids that begin with a date."""
 
 
 def is_id(text: str) -> bool:
@@ -29,4 +31,5 @@ def unknown(kind: str, name: str, known: Collection[str], make: str = "") -> Api
     newest = sorted(known, reverse=True)[:_MOST_COMPARED]
     begun = [each for each in newest if each.startswith(name)]
     hint = f"did you mean '{begun[0]}'? Ids are given in full" if begun else did_you_mean(name, newest)
-    return ApiError(404, message, hint or f"the newest is '{newest[0]}'")
+    listed = f"the newest is '{newest[0]}'" if kind in _DATED else f"`GET /{kind}s` lists them"
+    return ApiError(404, message, hint or listed)

@@ -105,11 +105,12 @@ def evaluation(models: Path, evaluation_id: str) -> EvaluationFile:
 
 def evaluation_summary(file: EvaluationFile) -> EvaluationSummary:
     """Describe an evaluation; what a damaged file does not say is None."""
-    env, models, verdict, episodes = _facts(file)
+    env, models, against, verdict, episodes = _facts(file)
     return EvaluationSummary(
         evaluation_id=file.evaluation_id,
         env=env,
         models=list(models),
+        against=list(against),
         verdict=verdict,
         episodes=episodes,
         training_id=file.training_id,
@@ -118,21 +119,22 @@ def evaluation_summary(file: EvaluationFile) -> EvaluationSummary:
 
 
 @lru_cache(maxsize=1000)
-def _facts(file: EvaluationFile) -> tuple[str | None, tuple[str, ...], str | None, int | None]:
-    """Environment, models, verdict and episodes of a file in one state."""
+def _facts(file: EvaluationFile) -> tuple[str | None, tuple[str, ...], tuple[str, ...], str | None, int | None]:
+    """Environment, models, what they are compared with, verdict and episodes of a file in one state."""
     from mayavi.errors import MayaviError
     from mayavi.report.shapes.learning.evaluation import page_verdict
     from mayavi.rl.evaluation.document import read_eval
 
     if file.size > _MOST_BYTES:
-        return None, (), None, None
+        return None, (), (), None, None
     try:
         document = read_eval(file.path.read_bytes(), file.path.name)
         models = tuple(str(each["name"]) for each in document["models"])
         env, episodes = str(document["env"]["name"]), int(document["settings"]["episodes"])
-        return env, models, page_verdict(document).badge, episodes
+        against = tuple(dict.fromkeys(str(each["against"]) for each in document["comparisons"]))
+        return env, models, against, page_verdict(document).badge, episodes
     except (OSError, MayaviError, KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
-        return None, (), None, None
+        return None, (), (), None, None
 
 
 def _text(value: Any) -> str | None:

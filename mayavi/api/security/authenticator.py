@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="mayavi"'}
 
 
+def _own_page(*, https: bool) -> str:
+    """Say how a login reaches the service as one of its own pages."""
+    if https:
+        return "open the service by its https:// address; its proxy passes on the header Host unchanged"
+    return "log in on the service's own page; a proxy before it passes on the header Host unchanged"
+
+
 class Authenticator:
     """Authentication, CSRF protection and rate limits. Never waits for a writer on the event loop."""
 
@@ -78,7 +85,7 @@ class Authenticator:
     def log_in(self, request: Request, text: str) -> Key:
         """Return the key of a login; failed attempts of an address are limited."""
         if is_cross_origin(request.headers, https=self.settings.secure_cookies):
-            raise ApiError(403, "the login comes from another site", "log in on the service's own page")
+            raise ApiError(403, "the login comes from another site", _own_page(https=self.settings.secure_cookies))
         address = client_bucket(request)
         left = self.failures.look(address, self.settings.failed_logins_per_minute)
         if not left.allowed:

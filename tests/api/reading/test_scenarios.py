@@ -207,6 +207,8 @@ def test_an_evaluation_has_the_page_of_its_report(served: Served) -> None:
     assert found.status_code == 200, found.text
     assert found.json() == json.loads(json.dumps(expected(page)))
     assert evaluation["verdict"] == page.verdict.badge
+    comparisons = json.loads(file.read_text())["comparisons"]
+    assert set(evaluation["against"]) == {each["against"] for each in comparisons} != set()
     report = served.client.get(f"{path}/report")
     assert report.headers["content-security-policy"].startswith("sandbox")
 

@@ -33,6 +33,7 @@ def test_secure_cookies_travel_over_https_only(tmp_path: Path) -> None:
         assert "; secure" in answer.headers["set-cookie"].lower()
         over_http = client.post("/session", json={"key": server.full}, headers={"Origin": server.url})
         assert over_http.status_code == 403
+        assert "https://" in over_http.json()["hint"]
 
 
 def test_each_login_gives_a_new_session_and_ends_the_former(server: LiveServer) -> None:

@@ -10,13 +10,13 @@ const ENDED = new Set(["finished", "failed", "cancelled"]);
 /**
  * Return the latest event of `/runs/{id}/events` or `/sweeps/{id}/events`; `path` null follows nothing.
  *
- * The browser reconnects by itself after a break and names the last event it has seen. A refused connection is final for
+ * `onState` is called when the job is queued, starts, starts again or ends. The browser reconnects by itself after a break and names the last event it has seen. A refused connection is final for
  * it: then the session is checked, which asks for a log-in if it has expired, and the stream is opened again.
  */
-export function useJobEvents(path: string | null, onEnd?: () => void): JobEvent | null {
+export function useJobEvents(path: string | null, onState?: () => void): JobEvent | null {
   const [latest, setLatest] = useState<JobEvent | null>(null);
-  const ended = useRef(onEnd);
-  ended.current = onEnd;
+  const changed = useRef(onState);
+  changed.current = onState;
   useEffect(() => {
     setLatest(null);
     if (!path) return;
@@ -31,8 +31,8 @@ export function useJobEvents(path: string | null, onEnd?: () => void): JobEvent 
         if (ENDED.has(told.kind)) {
           closed = true;
           source?.close();
-          ended.current?.();
         }
+        if (told.kind !== "progress") changed.current?.();
       };
       for (const kind of KINDS) source.addEventListener(kind, receive);
       source.onerror = () => {

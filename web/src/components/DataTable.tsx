@@ -31,7 +31,7 @@ export interface Sort {
   descending: boolean;
 }
 
-interface Props<T> {
+export interface DataTableProps<T> {
   label: string;
   rows: T[];
   columns: DataColumn<T>[];
@@ -57,7 +57,7 @@ interface Props<T> {
 const NONE: never[] = [];
 const UNDER = "under";
 
-export function DataTable<T>(props: Props<T>) {
+export function DataTable<T>(props: DataTableProps<T>) {
   const { rows, columns, rowId, href, selection, onSelection, onSort } = props;
   const bySelf = onSort === undefined;
   const navigate = useNavigate();

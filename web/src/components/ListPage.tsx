@@ -2,7 +2,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { counted } from "../lib/format";
-import { type DataColumn, DataTable } from "./DataTable";
+import { type DataColumn, DataTable, type DataTableProps } from "./DataTable";
 import { EmptyState, ErrorState, Loading } from "./states";
 
 interface Props<T> {
@@ -13,6 +13,8 @@ interface Props<T> {
   columns: DataColumn<T>[];
   rowId: (row: T) => string;
   href: (row: T) => string;
+  /** A line below the cells of a row, in a narrow window. */
+  under?: DataTableProps<T>["under"];
   /** What starts another one, beside the heading. */
   action?: ReactNode;
   /** What to read and do while the list is empty. */
@@ -21,7 +23,7 @@ interface Props<T> {
   more?: ReactNode;
 }
 
-export function ListPage<T>({ title, one, query, columns, rowId, href, action, empty, more }: Props<T>) {
+export function ListPage<T>({ title, one, query, columns, rowId, href, under, action, empty, more }: Props<T>) {
   const many = title.toLowerCase();
   const { data } = query;
   return (
@@ -50,6 +52,7 @@ export function ListPage<T>({ title, one, query, columns, rowId, href, action, e
             columns={columns}
             rowId={rowId}
             href={href}
+            under={under}
             total={data.total}
             around={236}
             shortcuts

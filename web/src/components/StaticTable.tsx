@@ -10,8 +10,15 @@ const FIRST = 50;
 const RUN_ID = /^\d{8}-\d{6,9}-[a-z0-9]{6,12}$/;
 const COMMAND = /^(mayavi|python) /;
 
+interface Props {
+  table: TableBlock;
+  label: string;
+  /** Address of what the first cell of a row names. */
+  rowLink?: (name: string) => string;
+}
+
 /** The rows of a table block. A long table shows its first rows, and says how many there are. */
-export function StaticTable({ table, label }: { table: TableBlock; label: string }) {
+export function StaticTable({ table, label, rowLink }: Props) {
   const [all, setAll] = useState(false);
   if (table.rows.length === 0) return <p className="state">{table.empty}</p>;
   const rows = all ? table.rows : table.rows.slice(0, FIRST);
@@ -33,7 +40,7 @@ export function StaticTable({ table, label }: { table: TableBlock; label: string
             {rows.map((row, number) => (
               <tr key={number}>
                 {row.map((text, at) => (
-                  <TableCell key={at} text={text} first={at === 0} column={table.columns[at]} />
+                  <TableCell key={at} text={text} first={at === 0} column={table.columns[at]} rowLink={rowLink} />
                 ))}
               </tr>
             ))}
@@ -58,10 +65,17 @@ export function StaticTable({ table, label }: { table: TableBlock; label: string
 
 type Column = TableBlock["columns"][number];
 
-function TableCell({ text, first, column }: { text: string; first: boolean; column?: Column }) {
+interface CellProps {
+  text: string;
+  first: boolean;
+  column?: Column;
+  rowLink?: Props["rowLink"];
+}
+
+function TableCell({ text, first, column, rowLink }: CellProps) {
   const mono = column?.format === "code" || RUN_ID.test(text);
   const className = `${column?.align ?? "left"}${mono ? " mono" : ""}`;
-  const shown = <CellText text={text} column={column} />;
+  const shown = first && rowLink ? <Link to={rowLink(text)}>{text}</Link> : <CellText text={text} column={column} />;
   return first ? (
     <th scope="row" className={className}>
       {shown}
@@ -79,11 +93,11 @@ function CellText({ text, column }: { text: string; column?: Column }) {
 }
 
 /** A table block with title, note and command. */
-export function TableView({ table }: { table: TableBlock }) {
+export function TableView({ table, rowLink }: Omit<Props, "label">) {
   return (
     <div className="table">
       {table.title && <h3>{table.title}</h3>}
-      <StaticTable table={table} label={table.title || "Table"} />
+      <StaticTable table={table} label={table.title || "Table"} rowLink={rowLink} />
       {table.note && (
         <p className="source">
           <Prose text={table.note} />

@@ -75,9 +75,8 @@ export function lineChart({ title, subtitle, x, y, line, marks = [], height = 28
       annotations: marks.map(([value, text]) => ({
         text,
         xref: "paper",
-        x: 0,
-        xanchor: "left",
-        xshift: 4,
+        x: 1,
+        xanchor: "right",
         y: value,
         yanchor: "bottom",
         showarrow: false,

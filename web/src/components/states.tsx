@@ -1,6 +1,8 @@
 /** Designed states: loading, nothing there, failed. */
 import type { ReactNode } from "react";
 import { ApiFailure, told } from "../api/failure";
+import { sentence } from "../lib/format";
+import { Prose } from "./Prose";
 
 export function Loading({ what = "Loading …" }: { what?: string }) {
   return (
@@ -28,7 +30,9 @@ export function ErrorState({ error, onRetry, title }: { error: unknown; onRetry?
   return (
     <div className="state error" role="alert" data-testid="error">
       <h2>{title ?? (missing ? "Not found" : "This did not work")}</h2>
-      <p>{message}</p>
+      <p>
+        <Prose text={sentence(message)} />
+      </p>
       {problems.length > 0 && (
         <ul className="problems">
           {problems.map((problem, at) => (
@@ -40,7 +44,11 @@ export function ErrorState({ error, onRetry, title }: { error: unknown; onRetry?
           ))}
         </ul>
       )}
-      {hint && <p className="muted">{hint}</p>}
+      {hint && (
+        <p className="muted">
+          <Prose text={sentence(hint)} />
+        </p>
+      )}
       {requestId && (
         <p className="small">
           Request <code>{requestId}</code>

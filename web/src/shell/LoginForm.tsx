@@ -2,6 +2,8 @@ import { type FormEvent, useState } from "react";
 import { logIn } from "../api/commands";
 import { ApiFailure, told } from "../api/failure";
 import type { Session } from "../api/types";
+import { Prose } from "../components/Prose";
+import { sentence } from "../lib/format";
 
 /** The key of a link like `/app/#key=…`, which `mayavi serve --demo` prints. It leaves the address at once. */
 const given = new URLSearchParams(window.location.hash.slice(1)).get("key") ?? "";
@@ -69,10 +71,5 @@ function LoginProblem({ error }: { error: unknown }) {
   const { message, hint } = told(error);
   if (error instanceof ApiFailure && error.status === 401)
     return <>This key is not valid: it is mistyped, or it has been revoked. Your input is still there.</>;
-  return (
-    <>
-      {message}
-      {hint ? `. ${hint}` : ""}
-    </>
-  );
+  return <Prose text={`${sentence(message)} ${sentence(hint ?? "")}`} />;
 }

@@ -6,7 +6,7 @@ import type { EvaluationSummary } from "../../api/types";
 import { Badge, CommandLine, type DataColumn, Time } from "../../components";
 import { ListPage } from "../../components/ListPage";
 import { ResultPage } from "../../components/ResultPage";
-import { count } from "../../lib/format";
+import { count, DASH } from "../../lib/format";
 import { useTitle } from "../../shell/useTitle";
 import "../runs/runs.css";
 
@@ -85,6 +85,15 @@ const COLUMNS: DataColumn<EvaluationSummary>[] = [
     render: (row) =>
       row.verdict ? <Badge tone={tone(row.verdict)}>{row.verdict}</Badge> : <span className="muted">–</span>,
     width: "minmax(128px, 1fr)",
+  },
+  {
+    id: "against",
+    header: "Against",
+    value: (row) => row.against.join(", "),
+    render: (row) => <span title={row.against.join("\n")}>{row.against.join(", ") || DASH}</span>,
+    width: "minmax(120px, 2fr)",
+    wraps: true,
+    hideBelow: 760,
   },
   { id: "env", header: "Environment", value: (row) => row.env, width: "minmax(96px, 1fr)", hideBelow: 620 },
   {

@@ -22,15 +22,19 @@ export function KeyTable({ keys }: { keys: KeySummary[] }) {
           <thead>
             <tr>
               <th scope="col">name</th>
-              <th scope="col">id</th>
+              <th scope="col" className="wide-only">
+                id
+              </th>
               <th scope="col">scope</th>
-              <th scope="col" className="right">
+              <th scope="col" className="right wide-only">
                 requests<span className="muted">, per minute</span>
               </th>
-              <th scope="col" className="right">
+              <th scope="col" className="right wide-only">
                 jobs<span className="muted">, at once</span>
               </th>
-              <th scope="col">created</th>
+              <th scope="col" className="wide-only">
+                created
+              </th>
               <th scope="col">last used</th>
               <th scope="col">
                 <span className="sr">revoke</span>
@@ -61,11 +65,11 @@ function Row({ entry }: { entry: KeySummary }) {
       <th scope="row">
         {entry.name} {own && <Badge tone="accent">you</Badge>} {entry.bootstrap && <Badge>bootstrap</Badge>}
       </th>
-      <td className="mono">{entry.key_id}</td>
+      <td className="mono wide-only">{entry.key_id}</td>
       <td>{entry.scope}</td>
-      <td className="right">{count(entry.requests_per_minute)}</td>
-      <td className="right">{count(entry.concurrent_jobs)}</td>
-      <td>
+      <td className="right wide-only">{count(entry.requests_per_minute)}</td>
+      <td className="right wide-only">{count(entry.concurrent_jobs)}</td>
+      <td className="wide-only">
         <Time at={entry.created_at} relative />
       </td>
       <td>

@@ -33,7 +33,14 @@ function AccountTable({ run }: { run: RunDetails }) {
   const columns = useMemo(() => COLUMNS, []);
   if (rows.error) return <ErrorState error={rows.error} onRetry={() => void rows.refetch()} />;
   if (!rows.data) return <Loading what="Loading accounts …" />;
-  if (all.length === 0) return <EmptyState title="This run tracked no accounts" />;
+  if (all.length === 0)
+    return (
+      <EmptyState title="No account of this run borrows">
+        <p>
+          This page lists the collateral, debt and health factor of borrowers. The tab Actions has what the agents did.
+        </p>
+      </EmptyState>
+    );
   return (
     <section aria-label="Accounts">
       <search className="filters" aria-label="Filter the accounts">
@@ -117,7 +124,7 @@ const COLUMNS: DataColumn<Account>[] = [
   money("bad_debt", "Bad debt"),
   {
     id: "reason",
-    header: "Why",
+    header: "Why it is still there",
     value: (each) => each.reason,
     render: (each) => <span title={String(each.reason ?? "")}>{each.reason || DASH}</span>,
     width: "minmax(0, 2fr)",

@@ -1,8 +1,9 @@
 import { useEffect, useRef } from "react";
 import { Link } from "react-router";
 import type { RunDetails, StepAction } from "../../api/types";
-import { Address, Badge } from "../../components";
+import { Address, Badge, CopyButton } from "../../components";
 import { count, formatCell, utc } from "../../lib/format";
+import { linkOf } from "./use-opened";
 
 const WIDE = "(min-width: 1100px)"; // narrower windows show the details below the list
 const NO_DEBT = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
@@ -25,13 +26,17 @@ export function ActionDetails({ run, action, onClose }: Props) {
   }, [seq]);
   const about = encodeURIComponent(action.account || action.agent);
   const borrower = typeof action.details.borrower === "string" ? action.details.borrower : "";
+  const link = `${window.location.origin}/app${where}/actions?action=${linkOf(action)}`;
   return (
     <aside className="details" aria-label="Details of the action" ref={panel} data-testid="action-details">
       <p className="row far">
         <Badge tone={action.status === "success" ? "good" : "bad"}>{action.status}</Badge>
-        <button type="button" className="tiny" onClick={onClose} aria-label="Close the details">
-          Close
-        </button>
+        <span className="row">
+          <CopyButton text={link} label="Copy link" className="tiny" />
+          <button type="button" className="tiny" onClick={onClose} aria-label="Close the details">
+            Close
+          </button>
+        </span>
       </p>
       <h2>{action.call || action.kind}</h2>
       {action.reason && <p className="box bad run-error">{action.reason}</p>}
@@ -76,8 +81,8 @@ export function ActionDetails({ run, action, onClose }: Props) {
         <dd>{count(action.gas_used)}</dd>
         <dt>fee</dt>
         <dd title={`${action.fee_wei} wei`}>{formatCell(Number(action.fee_wei) / 1e18, "number")} ETH</dd>
-        <dt>number in the run</dt>
-        <dd>{count(action.seq)}</dd>
+        <dt>row</dt>
+        <dd title="Number of the row in the run, across all tables: the column seq">seq {action.seq}</dd>
       </dl>
       {Object.keys(action.details).length > 0 && (
         <details className="fold">

@@ -11,6 +11,7 @@ import { useUrlState } from "../../lib/url-state";
 import { ActionDetails } from "./ActionDetails";
 import { hasResults, Unfinished } from "./Unfinished";
 import { useActions } from "./use-actions";
+import { useOpened } from "./use-opened";
 
 const STATUSES = ["success", "failed", "declined", "raised"];
 const COLUMNS: GridColumn[] = [
@@ -34,15 +35,15 @@ export function Actions({ run }: { run: RunDetails }) {
 function Log({ run }: { run: RunDetails }) {
   const [params, change] = useUrlState();
   const [current, setCurrent] = useState(-1);
-  const [opened, setOpened] = useState<StepAction | null>(null);
   const filter = filterOf(params);
   const log = useActions(run.run_id, filter);
+  const [opened, setOpened] = useOpened(run.run_id, log.loaded);
   const filtered = ["q", "agent", "account", "kind", "status", "step"].some((name) => params.has(name));
   const clear = () => change({ q: "", agent: "", account: "", kind: "", status: "", step: "" });
 
   function open(row: number) {
     const action = log.at(row);
-    if (action) setOpened((known) => (known?.seq === action.seq ? null : action));
+    if (action) setOpened(opened?.seq === action.seq ? null : action);
   }
   function cell(row: number, column: string) {
     const action = log.at(row);
@@ -62,14 +63,14 @@ function Log({ run }: { run: RunDetails }) {
           </button>
         )}
       </div>
-      {log.error ? (
-        <ErrorState error={log.error} />
-      ) : log.isPending && log.total === 0 ? (
-        <Loading what="Loading actions …" />
-      ) : log.total === 0 ? (
-        <EmptyState title={filtered ? "No action matches" : "This run has no actions"} />
-      ) : (
-        <div className={`log ${opened ? "with-details" : ""}`}>
+      <div className={`log ${opened ? "with-details" : ""}`}>
+        {log.error ? (
+          <ErrorState error={log.error} />
+        ) : log.isPending && log.total === 0 ? (
+          <Loading what="Loading actions …" />
+        ) : log.total === 0 ? (
+          <EmptyState title={filtered ? "No action matches" : "This run has no actions"} />
+        ) : (
           <VirtualGrid
             label="Actions"
             testId="actions"
@@ -86,9 +87,9 @@ function Log({ run }: { run: RunDetails }) {
             onRange={log.onRange}
             shortcuts
           />
-          {opened && <ActionDetails run={run} action={opened} onClose={() => setOpened(null)} />}
-        </div>
-      )}
+        )}
+        {opened && <ActionDetails run={run} action={opened} onClose={() => setOpened(null)} />}
+      </div>
     </section>
   );
 }

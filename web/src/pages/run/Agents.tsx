@@ -37,7 +37,7 @@ function Chooser({ run }: { run: RunDetails }) {
   );
   const columns = useMemo<DataColumn<Subject>[]>(
     () => [
-      { id: "name", header: "Name", value: (each) => each.name, width: "minmax(120px, 1fr)" },
+      { id: "name", header: "Name", value: (each) => each.name, width: "minmax(96px, 1fr)" },
       {
         id: "actions",
         header: "Actions",

@@ -4,6 +4,7 @@ import { ApiFailure } from "../../api/failure";
 import { queries } from "../../api/queries";
 import type { PageBlock, RunDetails } from "../../api/types";
 import { ErrorState, Loading, PageView, Scrubber } from "../../components";
+import { TableView } from "../../components/StaticTable";
 import { counted } from "../../lib/format";
 import { hasResults, Unfinished } from "./Unfinished";
 
@@ -26,6 +27,13 @@ export function Overview({ run }: { run: RunDetails }) {
             <Link to={`/runs/${run.run_id}/steps`}>Figures and actions of every step</Link>
           </p>
         </div>
+      );
+    if (block.kind === "table" && block.columns[0]?.label === "account")
+      return (
+        <TableView
+          table={block}
+          rowLink={(account) => `/runs/${run.run_id}/agents?agent=${encodeURIComponent(account)}`}
+        />
       );
     if (block.kind === "log")
       return (

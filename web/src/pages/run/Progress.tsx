@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import type { JobEvent, RunDetails } from "../../api/types";
 import { ProgressBar } from "../../components";
-import { count, duration } from "../../lib/format";
+import { count, duration, sentence } from "../../lib/format";
 
 /** How far the run is, from its server-sent events; updated in place. */
 export function Progress({ run, event }: { run: RunDetails; event: JobEvent | null }) {
@@ -25,7 +25,7 @@ export function Progress({ run, event }: { run: RunDetails; event: JobEvent | nu
       </p>
       <ProgressBar done={done} total={total} label="Progress of the run" />
       {event?.kind === "retried" && (
-        <p className="small">{event.message || "A worker ended; the run has started again."}</p>
+        <p className="small">{sentence(`it has started again: ${event.message || "a worker ended"}`)}</p>
       )}
     </section>
   );

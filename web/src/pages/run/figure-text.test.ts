@@ -29,3 +29,16 @@ test("prices are written in full", () => {
   assert.equal(shown(figure(1734.84, "usd_e8", "market_price")), "$1,734.84");
   assert.equal(shown(figure(988_319)), "$988\u00a0k");
 });
+
+test("amounts of a reserve name their token", () => {
+  const reserve = {
+    subject: "AaveV3.USDC",
+    metric: "supplied",
+    value: "880053221573842",
+    number: 880_053_221,
+    unit: "e6",
+  };
+  assert.equal(shown(reserve), "880\u00a0M\u00a0USDC");
+  assert.equal(shown({ ...reserve, subject: "UniswapV3.WETH/USDC.500", metric: "balance_USDC" }), "880\u00a0M");
+  assert.equal(shown({ ...reserve, metric: "supply_rate", unit: "ray", number: 0.023 }), "2.3\u00a0%");
+});

@@ -20,7 +20,13 @@ function formatOf({ metric, unit }: Figure): string {
 export function shown(figure: Figure | undefined): string {
   if (!figure || figure.number === null) return DASH;
   if (figure.metric.startsWith("health_factor") && figure.unit !== "count") return healthFactor(figure.number);
-  return formatCell(figure.number, formatOf(figure));
+  return formatCell(figure.number, formatOf(figure)) + tokenOf(figure);
+}
+
+/** The token that an amount of a reserve is in: `AaveV3.USDC` supplied. Balances have it in their names. */
+function tokenOf({ subject, metric, unit }: Figure): string {
+  const token = /^e\d+$/.test(unit) && !metric.includes("_") ? /\.([^./]+)$/.exec(subject)?.[1] : undefined;
+  return token ? `\u00a0${token}` : "";
 }
 
 /** How a figure moved in the step: a share, or the number it came from where that is zero. */

@@ -7,7 +7,7 @@ import type { ScenarioSummary } from "../../api/types";
 import { CommandLine, CopyButton, ErrorState, Loading } from "../../components";
 import { Crumbs } from "../../components/Crumbs";
 import { SearchField } from "../../components/SearchField";
-import { counted } from "../../lib/format";
+import { counted, sentence } from "../../lib/format";
 import { useMayWrite } from "../../shell/session";
 import { useTitle } from "../../shell/useTitle";
 import "./scenarios.css";
@@ -50,7 +50,7 @@ function ScenarioList() {
               <h2>
                 <Link to={`/scenarios/${each.name}`}>{each.name}</Link>
               </h2>
-              <p>{each.description}</p>
+              <p>{sentence(each.description)}</p>
               <p className="small">
                 {counted(each.steps, "step")} ·{" "}
                 {each.chains.length === 1 ? each.chain : `${each.chain} and ${each.chains.length - 1} more chains`}
@@ -118,7 +118,7 @@ function ScenarioPage({ name }: { name: string }) {
       <div className="stack">
         <div>
           <h1>{name}</h1>
-          <p className="lead">{description}</p>
+          <p className="lead">{sentence(description)}</p>
         </div>
         <Facts steps={steps} chains={chains} scenario={scenario.data} />
         <CommandLine text={`mayavi run ${name} --seed 7`} label="Command that runs it" />

@@ -30,7 +30,14 @@ export function Component() {
     void client.invalidateQueries({ queryKey: ["runs"] });
     void client.invalidateQueries({ queryKey: ["sweeps"] });
   });
-  if (sweep.error && !sweep.data) return <ErrorState error={sweep.error} onRetry={() => void sweep.refetch()} />;
+  if (sweep.error && !sweep.data)
+    return (
+      <>
+        <Crumbs to="/sweeps" list="Sweeps" id={sweepId} />
+        <h1 className="sr">Sweep {sweepId}</h1>
+        <ErrorState error={sweep.error} onRetry={() => void sweep.refetch()} />
+      </>
+    );
   if (!sweep.data) return <Loading what="Loading the sweep …" />;
   return (
     <>

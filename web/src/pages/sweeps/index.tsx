@@ -6,7 +6,7 @@ import { queries } from "../../api/queries";
 import { isActive, type SweepSummary } from "../../api/types";
 import { type DataColumn, ProgressBar, StatusBadge, Time } from "../../components";
 import { ListPage } from "../../components/ListPage";
-import { count, duration } from "../../lib/format";
+import { ago, count, duration } from "../../lib/format";
 import { useMayWrite } from "../../shell/session";
 import { useTitle } from "../../shell/useTitle";
 import "../runs/runs.css";
@@ -35,6 +35,7 @@ export function Component() {
       columns={COLUMNS}
       rowId={(row) => row.sweep_id}
       href={(row) => `/sweeps/${row.sweep_id}`}
+      under={UNDER}
       action={start}
       empty={
         <>
@@ -84,6 +85,21 @@ function seconds(sweep: SweepSummary): number | null {
   return (Date.parse(sweep.ended_at) - Date.parse(sweep.started_at)) / 1000;
 }
 
+/** What a narrow list shows below each sweep. */
+const UNDER = {
+  below: 480,
+  rowHeight: 64,
+  render: (sweep: SweepSummary) => (
+    <span>
+      {runsOf(sweep)} runs · {ago(sweep.submitted_at ?? sweep.started_at)}
+    </span>
+  ),
+};
+
+function runsOf({ status, progress, runs }: SweepSummary): string {
+  return isActive(status) && progress ? `${count(progress.done)} of ${count(runs)}` : count(runs);
+}
+
 const COLUMNS: DataColumn<SweepSummary>[] = [
   {
     id: "scenario",
@@ -107,10 +123,7 @@ const COLUMNS: DataColumn<SweepSummary>[] = [
     id: "runs",
     header: "Runs",
     value: (sweep) => sweep.runs,
-    render: (sweep) =>
-      isActive(sweep.status) && sweep.progress
-        ? `${count(sweep.progress.done)} of ${count(sweep.runs)}`
-        : count(sweep.runs),
+    render: runsOf,
     align: "right",
     width: "112px",
     hideBelow: 480,

@@ -1,7 +1,7 @@
 /** A page that starts something: a run or a sweep. The address says what it begins with. */
 import { Link, useNavigate, useSearchParams } from "react-router";
 import type { ScenarioSummary, SweepSubmission } from "../../api/types";
-import { ErrorState, Loading } from "../../components";
+import { ErrorState, Loading, Prose } from "../../components";
 import { sentence } from "../../lib/format";
 import { useTitle } from "../../shell/useTitle";
 import { TemplateChooser } from "../template/TemplateChooser";
@@ -106,9 +106,13 @@ function Origin({ template, scenarios }: { template: Template; scenarios: Scenar
   const description = scenarios?.find((each) => each.name === library?.name)?.description;
   return (
     <p className="lead">
-      {description
-        ? sentence(description)
-        : "A scenario of your own. It may not read files: give tables and prices as text in `data`."}
+      <Prose
+        text={
+          description
+            ? sentence(description)
+            : "A scenario of your own. It may not read files: give tables and prices as text in `data`."
+        }
+      />
     </p>
   );
 }

@@ -9,7 +9,8 @@ interface Props {
 }
 
 export function Findings({ problems, checked, onJump }: Props) {
-  const stale = checked.state === "checking" ? "stale" : "";
+  const unchecked = checked.state === "unchecked";
+  const stale = checked.state === "checking" || unchecked ? "stale" : "";
   return (
     <>
       {problems.length > 0 && (
@@ -28,7 +29,9 @@ export function Findings({ problems, checked, onJump }: Props) {
       {checked.command && (
         <div className={stale} data-testid="command">
           <h2>Command line</h2>
-          <p className="small">Does the same in a terminal.</p>
+          <p className="small">
+            {unchecked ? "Of the last check: what you typed since is not in it." : "Does the same in a terminal."}
+          </p>
           <CommandLine text={checked.command} label="Equivalent command line" />
         </div>
       )}

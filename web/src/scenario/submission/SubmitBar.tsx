@@ -21,7 +21,14 @@ interface Props {
 export function SubmitBar({ document, submitting, isSweep }: Props) {
   const { reason, isPending, error, submit, checked } = submitting;
   return (
-    <>
+    <div className="submit-area">
+      {error && (
+        <ErrorState
+          error={error instanceof Unreachable ? new Error(LOST) : error}
+          title={isSweep ? "The sweep was not started" : "The run was not started"}
+          onRetry={submit}
+        />
+      )}
       <div className="submit-bar">
         <button
           type="button"
@@ -38,14 +45,7 @@ export function SubmitBar({ document, submitting, isSweep }: Props) {
         </p>
         <ChangeCount document={document} />
       </div>
-      {error && (
-        <ErrorState
-          error={error instanceof Unreachable ? new Error(LOST) : error}
-          title={isSweep ? "The sweep was not started" : "The run was not started"}
-          onRetry={submit}
-        />
-      )}
-    </>
+    </div>
   );
 }
 

@@ -40,16 +40,17 @@ export function useSubmission(
     return { ...rest, seeds: seeds.trim(), grid: gridOf(axes) };
   }, [template, parsed, isSweep, seeds, axes]);
   const checked = useValidation(parsed, body as Validation);
+  const written = JSON.stringify(body);
   const start = useMutation({
     mutationFn: async () => {
-      const draft = withSubmissionKey(document.draft(), JSON.stringify(body));
+      const draft = withSubmissionKey(document.draft(), written);
       document.keepDraft(draft);
       await send(body as SweepSubmission, draft.submissionKey);
       document.forget();
     },
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was refused is no longer what would be sent
-  useEffect(() => start.reset(), [body, start.reset]);
+  useEffect(() => start.reset(), [written, start.reset]);
 
   const refused = start.error instanceof ApiFailure ? start.error.problems : [];
   const problems =

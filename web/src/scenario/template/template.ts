@@ -65,6 +65,8 @@ export function useTemplate({ scenario, from, sweep: sweepId, blank }: Wanted) {
     queryKey: ["template", key, schema.dataUpdatedAt],
     enabled: ready,
     staleTime: Number.POSITIVE_INFINITY,
+    // Everything is read again when a lost service is back: the form stays until its template is made anew.
+    placeholderData: (known, query) => (query?.queryKey[1] === key ? known : undefined),
     queryFn: () => {
       const reader = readerOf(schema.data as JsonSchema, schemaText.data?.yaml ?? "");
       const library = details.data && { name: details.data.name, value: parse(details.data.yaml).value };
