@@ -44,7 +44,9 @@ class TrainConfig(Model):
 
     env: str = Field(description="environment, by name or gymnasium id")
     env_config: dict[str, Any] = Field(default_factory=dict, description="settings of the environment")
-    framework: Framework = Field("rllib", description="training framework: Ray RLlib, stable-baselines3, or our own PPO")
+    framework: Framework = Field(
+        "rllib", description="training framework: Ray RLlib, stable-baselines3, or our own PPO"
+    )
     algorithm: Algorithm = Field(
         "ppo", description="PPO; SAC for continuous actions, DQN for discrete ones; CQL offline"
     )
@@ -146,7 +148,9 @@ class TrainConfig(Model):
     @model_validator(mode="after")
     def _fast(self) -> Self:
         if self.framework == "fast" and self.algorithm != "ppo":
-            raise ValueError(f"the framework fast trains PPO, not {self.algorithm.upper()}; take --framework sb3 or rllib")
+            raise ValueError(
+                f"the framework fast trains PPO, not {self.algorithm.upper()}; take --framework sb3 or rllib"
+            )
         if self.framework == "fast" and self.recurrent:
             raise ValueError("the framework fast has no recurrent policies; take --framework sb3 or rllib")
         return self

@@ -23,7 +23,7 @@ def load_fast_policy(config: TrainConfig, checkpoint: Checkpoint) -> Policy:
     seen, done = (space_from_json(checkpoint.facts[name]) for name in ("observation_space", "action_space"))
     network = make_network(config, seen, done)
     try:
-        network.load(torch.load(checkpoint.path / WEIGHTS, map_location="cpu"))
+        network.load(torch.load(checkpoint.path / WEIGHTS, weights_only=True))
     except Exception as error:
         trained = checkpoint.facts["versions"].get("torch")
         raise CheckpointError(

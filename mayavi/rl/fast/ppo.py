@@ -65,7 +65,7 @@ class CategoricalPolicy:
 
     def played(self, actions: Tensor) -> NDArray[Any]:
         """Actions as the environment takes them."""
-        return actions.cpu().numpy() + int(self.space.start)
+        return np.asarray(actions.cpu().numpy() + int(self.space.start))
 
     def evaluate(self, outputs: Tensor, actions: Tensor) -> Evaluated:
         """Evaluate `actions` under the policy with these `outputs`."""
@@ -101,7 +101,7 @@ class GaussianPolicy:
     def played(self, actions: Tensor) -> NDArray[Any]:
         """Actions as the environment takes them: clipped to its bounds."""
         shaped = actions.cpu().numpy().reshape(-1, *self.space.shape)
-        return np.clip(shaped, self.space.low, self.space.high)
+        return np.asarray(np.clip(shaped, self.space.low, self.space.high))
 
     def evaluate(self, outputs: Tensor, actions: Tensor) -> Evaluated:
         """Evaluate `actions` under the policy with these `outputs`."""

@@ -95,7 +95,7 @@ def _boundary(ppo: PPO, steps: int) -> Boundary:
 
 
 def _restore(ppo: PPO, resume: Checkpoint) -> None:
-    ppo.network.load(torch.load(resume.path / WEIGHTS))
-    ppo.optimizer.load(torch.load(resume.path / OPTIMIZER))
+    ppo.network.load(torch.load(resume.path / WEIGHTS, weights_only=True))
+    ppo.optimizer.load(torch.load(resume.path / OPTIMIZER, weights_only=True))
     ppo.rows.restore(json.loads((resume.path / ROWS).read_text(encoding="utf-8")))
     global_rng.restore(json.loads((resume.path / RNG).read_text(encoding="utf-8")))
