@@ -229,7 +229,8 @@ class PPO:
             "train/value_loss": (self.network.values(batch.observations) - batch.returns).square().mean(),
             "train/explained_variance": 1 - (batch.returns - values_before).var() / spread,
         }
-        return {name: float(value) for name, value in found.items()}
+        figures = {name: float(value) for name, value in found.items()}
+        return {name: value for name, value in figures.items() if math.isfinite(value)}  # returns may all be equal
 
     def _seen(self, observations: NDArray[np.float32]) -> Tensor:
         return torch.from_numpy(np.array(observations, dtype=np.float32).reshape(len(observations), -1)).to(self.device)
