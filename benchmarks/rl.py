@@ -1,6 +1,6 @@
 """Environments and trainers against the EVM alone.
 
-Measures how near the vector environment comes to the EVM's limit, PPO end to end with both frameworks, and the share of
+Measures how near the vector environment comes to the EVM's limit, PPO end to end with every framework, and the share of
 the EVM in training, compared with an environment that costs nothing.
 """
 

@@ -1,4 +1,4 @@
-"""Training settings, common to both frameworks and stored with every run."""
+"""Training settings, common to all frameworks and stored with every run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from mayavi.settings.document_kind import DocumentKind
 from mayavi.settings.model import Model
 from mayavi.settings.validation import checked_values
 
-Framework = Literal["rllib", "sb3"]
+Framework = Literal["rllib", "sb3", "fast"]
 Algorithm = Literal["ppo", "sac", "dqn", "cql"]
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+TITLES: dict[Framework, str] = {"rllib": "RLlib", "sb3": "stable-baselines3", "fast": "the framework fast"}
+"""Names of the frameworks in messages."""
 _START_HINT = "begin with `env: aave`; docs/how-to/train.md lists the settings"
 TRAINING = DocumentKind(
     "configuration",
@@ -42,7 +44,9 @@ class TrainConfig(Model):
 
     env: str = Field(description="environment, by name or gymnasium id")
     env_config: dict[str, Any] = Field(default_factory=dict, description="settings of the environment")
-    framework: Framework = Field("rllib", description="training framework: Ray RLlib or stable-baselines3")
+    framework: Framework = Field(
+        "rllib", description="training framework: Ray RLlib, stable-baselines3, or our own PPO"
+    )
     algorithm: Algorithm = Field(
         "ppo", description="PPO; SAC for continuous actions, DQN for discrete ones; CQL offline"
     )
@@ -90,7 +94,7 @@ class TrainConfig(Model):
     target_kl: float | None = Field(
         None,
         gt=0,
-        description="PPO: target KL divergence of an update: stable-baselines3 stops it early, RLlib adds a penalty",
+        description="PPO: target KL divergence of an update: RLlib adds a penalty, the others stop it early",
     )
 
     buffer_size: int = Field(100_000, ge=1, description="SAC, DQN: size of the replay buffer, in steps")
@@ -138,7 +142,17 @@ class TrainConfig(Model):
                 else f"{self.algorithm.upper()} plays its own rollouts; take --algorithm cql, or leave rollouts out"
             )
         if self.algorithm == "cql" and self.framework != "rllib":
-            raise ValueError("stable-baselines3 has no CQL; take --framework rllib")
+            raise ValueError(f"{TITLES[self.framework]} has no CQL; take --framework rllib")
+        return self
+
+    @model_validator(mode="after")
+    def _fast(self) -> Self:
+        if self.framework == "fast" and self.algorithm != "ppo":
+            raise ValueError(
+                f"the framework fast trains PPO, not {self.algorithm.upper()}; take --framework sb3 or rllib"
+            )
+        if self.framework == "fast" and self.recurrent:
+            raise ValueError("the framework fast has no recurrent policies; take --framework sb3 or rllib")
         return self
 
     @model_validator(mode="after")
@@ -151,7 +165,9 @@ class TrainConfig(Model):
                 f"(num_envs × rollout_steps); take minibatch_size={self.batch_size} or less, or a larger batch"
             )
         if self.env == MARKET and self.framework != "rllib":
-            raise ValueError("the market has several agents, and stable-baselines3 trains one; take --framework rllib")
+            raise ValueError(
+                f"the market has several agents, and {TITLES[self.framework]} trains one; take --framework rllib"
+            )
         if self.normalises and self.algorithm != "ppo":
             raise ValueError(
                 f"{self.algorithm.upper()} learns from old observations, which were normalised by other statistics; "

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import UsageError
-from mayavi.rl.config import TrainConfig
+from mayavi.rl.config import TITLES, TrainConfig
 from mayavi.rl.spaces import space_to_json
 from mayavi.worlds.source import WorldSource
 
@@ -101,6 +101,10 @@ def env_facts(config: TrainConfig) -> EnvFacts:
     facts = facts_of(make_training_rows(config, 1))
     if len(facts.roles) > 1 and config.algorithm != "ppo":
         raise UsageError(f"the {facts.name} supports only PPO", "leave --algorithm out")
+    if len(facts.roles) > 1 and config.framework != "rllib":
+        raise UsageError(
+            f"'{facts.name}' has several agents, and {TITLES[config.framework]} trains one", "take --framework rllib"
+        )
     if config.algorithm in {"sac", "cql"} and facts.discrete:
         raise UsageError(
             f"{config.algorithm.upper()} needs continuous actions, and '{facts.name}' has discrete ones",

@@ -17,6 +17,10 @@ def load_policy(config: TrainConfig, checkpoint: Checkpoint, role: str | None = 
         from mayavi.rl.sb3.policy import load_sb3_policy
 
         policy = load_sb3_policy(config, checkpoint)
+    elif config.framework == "fast":
+        from mayavi.rl.fast.policy import load_fast_policy
+
+        policy = load_fast_policy(config, checkpoint)
     else:
         from mayavi.rl.rllib.policy import load_rllib_policy
 

@@ -28,6 +28,17 @@ def space_to_json(space: spaces.Space[Any]) -> dict[str, Any]:
     return {"kind": type(space).__name__}
 
 
+def space_from_json(written: Mapping[str, Any]) -> Any:
+    """Space that `space_to_json` wrote; `KeyError` for other kinds than `Box` and `Discrete`."""
+    import numpy as np
+    from gymnasium import spaces
+
+    if written["kind"] == "Discrete":
+        return spaces.Discrete(written["n"], start=written["start"])
+    low, high = (np.array(written[each], dtype=np.float32).reshape(written["shape"]) for each in ("low", "high"))
+    return spaces.Box(low, high, dtype=np.float32)
+
+
 def describe_space(space: Mapping[str, Any]) -> str:
     """Short text for the JSON form of a space: `7 numbers`, `one of 3`."""
     if space["kind"] == "Box":

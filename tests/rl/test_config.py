@@ -1,4 +1,4 @@
-"""`TrainConfig`: one schema for both frameworks, told from a file, options and `--set`."""
+"""`TrainConfig`: one schema for all frameworks, told from a file, options and `--set`."""
 
 from __future__ import annotations
 
@@ -74,6 +74,10 @@ def test_a_file_is_yaml_or_json(tmp_path: Path) -> None:
         ({"recurrent": True, "algorithm": "sac"}, "SAC has no recurrent form here", "take ppo"),
         ({"num_envs": 2, "rollout_steps": 4}, "a minibatch of 256 rows does not fit into a batch of 8", "=8 or less"),
         ({"env": "market", "framework": "sb3"}, "the market has several agents", "--framework rllib"),
+        ({"env": "market", "framework": "fast"}, "the market has several agents, and the framework fast", "rllib"),
+        ({"recurrent": True, "framework": "fast"}, "the framework fast has no recurrent policies", "sb3 or rllib"),
+        ({"algorithm": "dqn", "framework": "fast"}, "the framework fast trains PPO, not DQN", "sb3 or rllib"),
+        ({"algorithm": "cql", "rollouts": "a", "framework": "fast"}, "the framework fast has no CQL", "rllib"),
         ({"normalize_rewards": True, "algorithm": "sac"}, "SAC learns from old observations", "take ppo"),
         ({"env": "market", "framework": "rllib", "evaluate_every": 9}, "the market has several agents", "leave"),
         ({"evaluate_every": 9, "env_config": {"split": "validation"}}, "is trained on and evaluated on", "leave one"),

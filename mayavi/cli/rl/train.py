@@ -1,4 +1,4 @@
-"""`mayavi train`: train a policy with RLlib or Stable-Baselines3."""
+"""`mayavi train`: train a policy with RLlib, Stable-Baselines3 or our own PPO."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from mayavi.cli.rl.options import ModelsOption
 from mayavi.cli.rl.train_options import (
     AlgorithmOption,
     ConfigOption,
+    DeviceOption,
     EnvOption,
     EvalOption,
     FrameworkOption,
@@ -52,6 +53,7 @@ def train(
     timesteps: TimestepsOption = None,
     seed: SeedOption = None,
     recurrent: RecurrentOption = False,
+    device: DeviceOption = None,
     overrides: OverridesOption = None,
     config: ConfigOption = None,
     source: SourceOption = None,
@@ -66,7 +68,7 @@ def train(
     models: ModelsOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Train a policy with RLlib or Stable-Baselines3.
+    """Train a policy with RLlib, Stable-Baselines3 or our own PPO.
 
     Configuration, checkpoints and curves go to data/models/RUN_ID. At the end the policy is evaluated on the test
     split. `mayavi train --resume` continues an interrupted training. With --grid or --seeds several trainings are made,
@@ -88,6 +90,7 @@ def train(
         "timesteps": timesteps,
         "seed": seed,
         "recurrent": recurrent or None,
+        "device": device,
         "source": source,
         "rollouts": None if rollouts is None else str(rollouts),
     }
@@ -112,7 +115,9 @@ def train(
     folder = _unfinished(run, place) if resume else None
     asked = _build_config(folder, config, options, overrides or [])
     if ray is not None and asked.framework != "rllib":
-        raise UsageError("--ray needs RLlib; Stable-Baselines3 trains in this process", "leave --ray out")
+        from mayavi.rl.config import TITLES
+
+        raise UsageError(f"--ray needs RLlib; {TITLES[asked.framework]} trains in this process", "leave --ray out")
     there = "" if models is None else f" --models {models}"
     resumed = None if folder is None else run if run and "/" in run else folder.run_id
     done = _train(backend, asked, place, resumed, ray=ray, say=say, there=there)

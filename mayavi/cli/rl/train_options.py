@@ -16,7 +16,10 @@ EnvOption = Annotated[
     typer.Option("--env", help="aave, aave-shock, compound, vesting, liquidator, rwa, market or scenario:FILE."),
 ]
 FrameworkOption = Annotated[
-    str | None, typer.Option("--framework", metavar="rllib|sb3", help="Training framework; by default rllib.")
+    str | None,
+    typer.Option(
+        "--framework", metavar="rllib|sb3|fast", help="Training framework; by default rllib. fast is our own PPO."
+    ),
 ]
 AlgorithmOption = Annotated[
     str | None,
@@ -31,6 +34,10 @@ TimestepsOption = Annotated[
     typer.Option("--timesteps", metavar="N", help="Environment steps; by default 50,000, for rwa 500,000."),
 ]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="The same seed gives the same weights; by default 0.")]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option("--device", metavar="auto|cpu|cuda", help="Device of the network; by default a GPU if there is one."),
+]
 RecurrentOption = Annotated[bool, typer.Option("--recurrent", help="Train a policy with memory (LSTM); ppo only.")]
 OverridesOption = Annotated[
     list[str] | None,

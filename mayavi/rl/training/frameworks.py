@@ -12,6 +12,7 @@ from mayavi.errors import SetupError
 PACKAGES = {
     "sb3": ("stable_baselines3", "sb3_contrib"),
     "rllib": ("ray",),
+    "fast": (),
 }
 
 

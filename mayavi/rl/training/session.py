@@ -1,4 +1,4 @@
-"""Progress reports, TensorBoard logs, checkpoints and validation between rollouts, for both frameworks."""
+"""Progress reports, TensorBoard logs, checkpoints and validation between rollouts, for all frameworks."""
 
 from __future__ import annotations
 

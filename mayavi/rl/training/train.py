@@ -138,6 +138,10 @@ def _run(session: Session, checkpoint: Checkpoint | None, ray: str | None) -> No
             from mayavi.rl.sb3.trainer import train_with_sb3
 
             train_with_sb3(session.config, session, checkpoint)
+        elif session.config.framework == "fast":
+            from mayavi.rl.fast.trainer import train_with_fast
+
+            train_with_fast(session.config, session, checkpoint)
         else:
             from mayavi.rl.rllib.trainer import train_with_rllib
 

@@ -109,6 +109,11 @@ def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Pat
         (("--env", "aave", "--set", "horizn=3"), "unknown setting 'horizn'", "did you mean 'horizon'"),
         (("--env", "aave", "--set", "start=fixd"), "setting 'start' is 'fixd'", ""),
         (("--env", "market", "--framework", "sb3"), "the market has several agents", "take --framework rllib"),
+        (("--env", "market", "--framework", "fast"), "the market has several agents", "take --framework rllib"),
+        (("--env", "aave", "--framework", "fast", "--recurrent"), "has no recurrent policies", "sb3 or rllib"),
+        (("--env", "aave", "--framework", "fast", "--algorithm", "sac"), "trains PPO, not SAC", "sb3 or rllib"),
+        (("--env", "aave", "--framework", "fast", "--ray", "auto"), "--ray needs RLlib; the framework fast", "leave"),
+        (("--env", "aave", "--device", "gpu"), "setting 'device' is 'gpu'", "cuda"),
         (("--env", "aave", "--remote", "moda"), "unknown remote 'moda'", "did you mean 'modal'?"),
         (("--env", "aave", "--source", "replic"), "unknown source 'replic'", "did you mean 'replica'"),
         (("--env", "aave", "--source", "snapshot:none.bin"), "there is no snapshot at 'none.bin'", ""),
@@ -128,7 +133,7 @@ def test_misuse_is_told_with_the_way_out(run_mayavi, tmp_path: Path, options, me
     assert not (tmp_path / "models").exists()
 
 
-@pytest.mark.parametrize("framework", ["sb3", "rllib"])
+@pytest.mark.parametrize("framework", ["sb3", "rllib", "fast"])
 def test_a_gpu_that_is_not_there_is_refused_before_anything_begins(run_mayavi, tmp_path: Path, framework: str) -> None:
     options = (
         "train",

@@ -20,14 +20,16 @@ assert chase_env.ChaseEnv
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU here")
-def test_a_training_learns_on_the_gpu_and_its_policy_plays_on_the_cpu(tmp_path: Path) -> None:
-    config = TrainConfig.of({"env": "chase", "framework": "sb3", "timesteps": 2_048})
+@pytest.mark.parametrize("framework", ["sb3", "fast"])
+def test_a_training_learns_on_the_gpu_and_its_policy_plays_on_the_cpu(tmp_path: Path, framework: str) -> None:
+    config = TrainConfig.of({"env": "chase", "framework": framework, "timesteps": 2_048})
     trained = train(config, models=tmp_path)
     assert trained.device.startswith("cuda")
     model = open_model(trained.run_id, tmp_path)
     assert model.policy().actions(model.make_env(4).observation_space.sample()[None])[0].shape == (1,)
 
 
-def test_the_cpu_is_used_where_it_is_asked_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("framework", ["sb3", "fast"])
+def test_the_cpu_is_used_where_it_is_asked_for(tmp_path: Path, framework: str) -> None:
     settings = {"num_envs": 8, "rollout_steps": 8, "minibatch_size": 64, "timesteps": 64, "device": "cpu"}
-    assert train(TrainConfig.of({"env": "chase", "framework": "sb3"}, settings), models=tmp_path).device == "cpu"
+    assert train(TrainConfig.of({"env": "chase", "framework": framework}, settings), models=tmp_path).device == "cpu"

@@ -1,0 +1,1 @@
+"""Train with PPO of our own, over all rows at once."""
