@@ -25,6 +25,7 @@ mod receipt;
 mod replay;
 mod requests;
 mod seeding;
+mod specialise;
 mod state;
 mod stopwatch;
 mod trace;

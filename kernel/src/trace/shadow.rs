@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::graph::{Node, Part, Text};
+use super::{
+    effects::Checkpoint,
+    graph::{Node, Part, Text},
+};
 
 /// Shadow of a stack word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,4 +163,6 @@ pub struct Frame {
     pub pending: Option<(Bytes, Range<usize>)>,
     /// Whether the interpreter has run any of its code.
     pub ran: bool,
+    /// The effects of the transaction when it began.
+    pub checkpoint: Checkpoint,
 }
