@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, OnceLock, PoisonError, RwLock,
+        Mutex, OnceLock, PoisonError, RwLock,
         atomic::Ordering::Relaxed,
     },
     time::Instant,

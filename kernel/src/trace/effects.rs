@@ -11,6 +11,7 @@ use revm::{
 
 use super::{
     course::{Course, Step, Unmodelled},
+    diamond::Choice,
     ending::{LogShape, Store},
     graph::{BlockField, Expression, Field, Node, Part, Text, ZERO},
     instructions::{memory, peek},
@@ -62,6 +63,7 @@ pub struct Effects<'a> {
     journal: Vec<Change>,
     pub stores: Vec<Store>,
     pub exponents: Vec<Node>,
+    pub choices: Vec<Choice>,
     pub logs: Vec<LogShape>,
 }
 
@@ -76,6 +78,7 @@ impl<'a> Effects<'a> {
             journal: Vec::new(),
             stores: Vec::new(),
             exponents: Vec::new(),
+            choices: Vec::new(),
             logs: Vec::new(),
         }
     }

@@ -5,7 +5,10 @@ use revm::{
     primitives::{Address, U256},
 };
 
-use super::graph::{Node, Text, Values};
+use super::{
+    diamond::Choice,
+    graph::{Node, Text, Values},
+};
 
 /// A slot that the transaction leaves with another expression than it found.
 #[derive(Clone, Debug)]
@@ -35,13 +38,14 @@ pub struct Store {
     pub refunds: bool,
 }
 
-/// Gas of a path as an expression: constant but for SSTORE classes and exponents.
+/// Gas of a path as an expression: constant but for SSTORE classes, exponents and converted branches.
 #[derive(Clone, Debug, Default)]
 pub struct PathGas {
     /// Gas of execution, without what follows.
     pub constant: u64,
     pub stores: Vec<Store>,
     pub exponents: Vec<Node>,
+    pub choices: Vec<Choice>,
 }
 
 /// Gas that a transaction pays for its calldata: up front, and at least in all.
@@ -68,6 +72,9 @@ impl PathGas {
         }
         for exponent in &self.exponents {
             spent += params.exp_cost(values.get(*exponent));
+        }
+        for choice in &self.choices {
+            spent += choice.gas[usize::from(values.get(choice.condition).is_zero())];
         }
         (spent, refund)
     }
@@ -100,7 +107,8 @@ impl Ending {
         let stores = self.gas.stores.iter().flat_map(|store| [store.original, store.present, store.new]);
         let writes = self.writes.iter().flat_map(|write| [write.key, write.original, write.value]);
         let output = self.output.parts.iter().map(|part| part.node);
-        output.chain(stores).chain(self.gas.exponents.iter().copied()).chain(writes).collect()
+        let choices = self.gas.choices.iter().map(|choice| choice.condition);
+        output.chain(stores).chain(self.gas.exponents.iter().copied()).chain(choices).chain(writes).collect()
     }
 
     /// What its logs are made of.

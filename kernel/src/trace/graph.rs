@@ -58,6 +58,8 @@ pub enum Expression {
     Input(u32),
     Block(BlockField),
     Pure(u8, [Node; 3]),
+    /// The second if the first is not zero, else the third.
+    Select([Node; 3]),
     Slot(Address, Node),
     Account(Field, Node),
     Assembled(Box<Text>),
@@ -147,6 +149,7 @@ impl Graph {
         match expression {
             Expression::Constant(value) => value.bit_len(),
             Expression::Pure(opcode, arguments) => self.bound_of_pure(*opcode, arguments),
+            Expression::Select([_, a, b]) => usize::from(self.bits[*a as usize].max(self.bits[*b as usize])),
             Expression::Account(Field::CodeSize, _) => 32,
             Expression::Assembled(text) => {
                 let first = text.parts.iter().map(|part| part.at as usize).min().unwrap_or(32);
@@ -223,6 +226,20 @@ impl Graph {
         }
     }
 
+    /// `a` if the condition is not zero, else `b`.
+    pub fn select(&mut self, condition: Node, a: Node, b: Node) -> Node {
+        if a == b {
+            return a;
+        }
+        match (self.as_constant(condition), self.as_constant(a), self.as_constant(b)) {
+            (Some(U256::ZERO), ..) => b,
+            (Some(_), ..) => a,
+            (_, Some(U256::ONE), Some(U256::ZERO)) if self.is_boolean(condition) => condition,
+            (_, Some(U256::ZERO), Some(U256::ONE)) => self.pure(op::ISZERO, [condition, ZERO, ZERO]),
+            _ => self.intern(Expression::Select([condition, a, b])),
+        }
+    }
+
     fn simpler(&mut self, opcode: u8, a: Node, b: Node) -> Option<Node> {
         let (left, right) = (self.as_constant(a), self.as_constant(b));
         let is = |word: Option<U256>, value: u64| word.is_some_and(|word| word == U256::from(value));
@@ -262,7 +279,9 @@ impl Graph {
     pub fn operands(&self, node: Node, mut each: impl FnMut(Node)) {
         match self.expression(node) {
             Expression::Constant(_) | Expression::Input(_) | Expression::Block(_) => {}
-            Expression::Pure(_, arguments) => arguments.iter().for_each(|node| each(*node)),
+            Expression::Pure(_, arguments) | Expression::Select(arguments) => {
+                arguments.iter().for_each(|node| each(*node));
+            }
             Expression::Slot(_, node) | Expression::Account(_, node) => each(*node),
             Expression::Assembled(text) | Expression::Hash(text) => text.parts.iter().for_each(|part| each(part.node)),
         }
@@ -279,6 +298,9 @@ impl Graph {
                 let name = op::OpCode::new(*opcode).map_or("?", |opcode| opcode.as_str()).to_lowercase();
                 let count = operands(*opcode).unwrap_or(0);
                 format!("{name}({})", nodes[..count].iter().map(inner).collect::<Vec<_>>().join(", "))
+            }
+            Expression::Select(nodes) => {
+                format!("select({})", nodes.iter().map(inner).collect::<Vec<_>>().join(", "))
             }
             Expression::Slot(account, key) => format!("slot({account}, {})", inner(key)),
             Expression::Account(field, address) => format!("{field:?}({})", inner(address)).to_lowercase(),
@@ -300,6 +322,9 @@ impl Graph {
             Expression::Constant(_) => return Ok(()),
             Expression::Pure(opcode, [a, b, c]) => {
                 compute(*opcode, words[*a as usize], words[*b as usize], words[*c as usize])
+            }
+            Expression::Select([condition, a, b]) => {
+                words[if words[*condition as usize].is_zero() { *b } else { *a } as usize]
             }
             Expression::Input(at) => surroundings.input(*at),
             Expression::Block(field) => surroundings.block(*field),

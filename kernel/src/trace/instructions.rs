@@ -127,6 +127,10 @@ impl Course<'_> {
             }
             op::JUMPI => {
                 let (condition, target) = (at!(1), at!(0));
+                if let Some(join) = self.convert(frame, interpreter)? {
+                    frame.join = Some(join);
+                    return Ok(());
+                }
                 self.require_truth(condition.0, condition.1)?;
                 if !condition.1.is_zero() {
                     self.require(target.0, target.1)?;

@@ -7,6 +7,7 @@
 
 mod arithmetic;
 mod course;
+mod diamond;
 mod effects;
 mod ending;
 mod graph;
@@ -25,7 +26,7 @@ use revm::{
 
 use crate::machine::{Failure, Machine};
 pub use ending::{DataGas, Ending};
-pub use graph::{BlockField, Field, MOST_NODES, Node, Values};
+pub use graph::{BlockField, Field, MOST_NODES, Values};
 pub use layout::Layout;
 pub use recorder::Recorder;
 use surroundings::View;

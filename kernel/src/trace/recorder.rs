@@ -6,7 +6,10 @@
 use revm::{
     Database, Inspector,
     context::{ContextTr, result::ExecutionResult},
-    interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter, interpreter::EthInterpreter},
+    interpreter::{
+        CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter, interpreter::EthInterpreter,
+        interpreter_types::Jumps,
+    },
     primitives::{Address, HashSet, U256, address},
 };
 
@@ -117,7 +120,12 @@ impl<'a> Recorder<'a> {
                 }
             }
         }
-        let gas = PathGas { constant: self.spent, stores: effects.stores, exponents: effects.exponents };
+        let gas = PathGas {
+            constant: self.spent,
+            stores: effects.stores,
+            exponents: effects.exponents,
+            choices: effects.choices,
+        };
         Some(Ending { success, output, gas, writes, logs: effects.logs, touched })
     }
 
@@ -171,6 +179,12 @@ impl<CTX: ContextTr> Inspector<CTX, EthInterpreter> for Recorder<'_> {
         self.attempt(|recorder| {
             let frame = recorder.frames.last_mut().ok_or(Unmodelled)?;
             frame.ran = true;
+            if let Some(join) = frame.join.take_if(|join| join.at == interpreter.bytecode.pc()) {
+                frame.stack = join.stack;
+            }
+            if frame.join.is_some() {
+                return Ok(());
+            }
             recorder.course.follow(frame, interpreter, &mut Below(context.db_mut()))
         });
     }

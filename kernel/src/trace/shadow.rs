@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    diamond::Join,
     effects::Checkpoint,
     graph::{Node, Part, Text},
 };
@@ -163,6 +164,8 @@ pub struct Frame {
     pub pending: Option<(Bytes, Range<usize>)>,
     /// Whether the interpreter has run any of its code.
     pub ran: bool,
+    /// Where a converted branch ends; until then there is nothing to follow.
+    pub join: Option<Join>,
     /// The effects of the transaction when it began.
     pub checkpoint: Checkpoint,
 }
