@@ -21,7 +21,7 @@ use revm::{
 use crate::{
     machine::{Failure, Machine, Rules, Settings},
     overlay::Overlay,
-    trace::{Fact, Watch},
+    trace::{Fact, Places, Watch},
     world::World,
 };
 pub use site::Shape;
@@ -67,6 +67,7 @@ pub enum Answer {
 pub struct Specialiser {
     mode: Mode,
     watch: Watch,
+    places: Places,
     params: GasParams,
     /// What of the block is equal in every row whose calls are replayed.
     block: BlockEnv,
@@ -82,6 +83,7 @@ impl Specialiser {
         (modelled && settings.rules == Rules::SIMULATION).then(|| Self {
             mode,
             watch: Watch::default(),
+            places: Places::default(),
             params: GasParams::new_spec(settings.spec),
             block: block.clone(),
             sites: RwLock::default(),
@@ -120,7 +122,8 @@ impl Specialiser {
             return Arc::clone(site);
         }
         let mut sites = self.sites.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        Arc::clone(sites.entry(key).or_insert_with(|| Arc::new(Site::new(call, &self.params))))
+        let next = sites.len() as u64;
+        Arc::clone(sites.entry(key).or_insert_with(|| Arc::new(Site::new(next, call, &self.params))))
     }
 
     pub fn interpret(&self, machine: &mut Machine, tx: TxEnv, commit: bool) -> Result<ExecutionResult, Failure> {

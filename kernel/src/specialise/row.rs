@@ -39,6 +39,16 @@ impl Surroundings for RowView<'_> {
         Ok(self.database.storage(account, key)?)
     }
 
+    #[inline]
+    fn place(&mut self, number: u32, account: Address, key: U256) -> Result<U256, Unread> {
+        if let Some(value) = self.database.overlay.plane.get(number) {
+            return Ok(value);
+        }
+        let value = self.database.storage(account, key)?;
+        self.database.overlay.plane.set(number, value);
+        Ok(value)
+    }
+
     fn account(&mut self, field: Field, address: U256) -> Result<U256, Unread> {
         read_account(field, address, self.sender, self.database)
     }
@@ -48,28 +58,35 @@ impl Surroundings for RowView<'_> {
     }
 }
 
-/// Keep the effects of a replayed transaction, as the interpreter's would be kept.
+/// Keep the effects of a replayed transaction, as the interpreter's would be kept. Every ending has its own number.
 pub fn keep(
     database: &mut RowDatabase,
-    ending: &Ending,
+    (number, ending): (u64, &Ending),
     values: &Values,
     sender: Address,
     watch: &Watch,
 ) -> Result<(), Miss> {
-    let mut info = database.basic(sender)?.unwrap_or_default();
-    info.nonce = info.nonce.saturating_add(1);
-    database.overlay.set_info(sender, info);
-    for address in &ending.touched {
-        if database.overlay.get(address).is_none() {
-            let info = database.basic(*address)?.unwrap_or_default();
-            database.overlay.set_info(*address, info);
+    if !database.overlay.raise_nonce(sender) {
+        let mut info = database.basic(sender)?.unwrap_or_default();
+        info.nonce = info.nonce.saturating_add(1);
+        database.overlay.set_info(sender, info);
+    }
+    if !database.overlay.plane.settle(number) {
+        for address in &ending.touched {
+            if database.overlay.get(address).is_none() {
+                let info = database.basic(*address)?.unwrap_or_default();
+                database.overlay.set_info(*address, info);
+            }
         }
     }
     for (write, key, value) in ending.changes(values) {
-        if !write.fixed {
-            watch.change([Fact::Slot(write.address, key)]);
+        match write.place {
+            Some(place) => database.overlay.set_place(place, write.address, key, value),
+            None => {
+                watch.change([Fact::Slot(write.address, key)]);
+                database.overlay.set_slot(write.address, key, value);
+            }
         }
-        database.overlay.set_slot(write.address, key, value);
     }
     Ok(())
 }

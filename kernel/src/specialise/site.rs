@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Mutex, OnceLock, PoisonError, RwLock,
-        atomic::Ordering::Relaxed,
+        atomic::{AtomicU32, AtomicU64, Ordering::{Acquire, Relaxed, Release}},
     },
     time::Instant,
 };
@@ -99,7 +99,7 @@ fn nonzero_bytes(word: &U256) -> u64 {
 /// Recorded paths, and by path how many of its replays have been compared.
 struct Paths {
     tree: Tree,
-    compared: HashMap<usize, std::sync::atomic::AtomicU32>,
+    compared: HashMap<usize, AtomicU32>,
 }
 
 impl Paths {
@@ -109,6 +109,9 @@ impl Paths {
 }
 
 pub struct Site {
+    /// Its number among the sites of the fleet, and how often its paths were forgotten.
+    index: u64,
+    generation: AtomicU64,
     to: Address,
     sender: Address,
     selector: [u8; 4],
@@ -122,11 +125,13 @@ pub struct Site {
 }
 
 impl Site {
-    pub fn new(call: &Call<'_>, params: &GasParams) -> Self {
+    pub fn new(index: u64, call: &Call<'_>, params: &GasParams) -> Self {
         let mut selector = [0; 4];
         let there = call.shape.data.len().min(4);
         selector[..there].copy_from_slice(&call.shape.data[..there]);
         Self {
+            index,
+            generation: AtomicU64::default(),
             to: call.to,
             sender: call.sender,
             selector,
@@ -137,6 +142,11 @@ impl Site {
             spare: Mutex::default(),
             counts: Counts::default(),
         }
+    }
+
+    /// The number of an ending among all there ever are in the fleet.
+    fn number(&self, step: usize) -> u64 {
+        self.index << 48 | (self.generation.load(Relaxed) & 0xffff) << 32 | step as u64
     }
 
     fn take_values(&self) -> Values {
@@ -150,11 +160,12 @@ impl Site {
     /// Forget all paths, because something they rely on has changed.
     fn refresh(&self) {
         let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
-        if self.stale.load(std::sync::atomic::Ordering::Acquire) {
+        if self.stale.load(Acquire) {
             *paths = Paths::new();
+            self.generation.fetch_add(1, Relaxed);
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
             self.counts.resets.fetch_add(1, Relaxed);
-            self.stale.store(false, std::sync::atomic::Ordering::Release);
+            self.stale.store(false, Release);
         }
     }
 
@@ -170,7 +181,7 @@ impl Site {
         let interpret = |machine: &mut Machine, tx| all.interpret(machine, tx, call.commit).map(Answer::Interpreted);
         let data = self.tariff.of(call.holes).filter(|_| calls > CALLS_BEFORE && !self.counts.is_off());
         let Some(data) = data else { return interpret(machine, tx()?) };
-        if self.stale.load(std::sync::atomic::Ordering::Acquire) {
+        if self.stale.load(Acquire) {
             self.refresh();
         }
         // While another thread records here, the interpreter is faster than waiting.
@@ -195,7 +206,7 @@ impl Site {
                 let output = values.write(&ending.output);
                 let success = ending.success;
                 if call.commit {
-                    keep(machine.database(), ending, &values, call.sender, &all.watch)
+                    keep(machine.database(), (self.number(step), ending), &values, call.sender, &all.watch)
                         .map_err(|miss| Failure::Missing(vec![miss]))?;
                 }
                 drop(paths);
@@ -218,7 +229,7 @@ impl Site {
     }
 
     fn is_compared(&self, all: &Specialiser, paths: &Paths, step: usize) -> bool {
-        let seldom = |path: &std::sync::atomic::AtomicU32| path.load(Relaxed) < COMPARED && path.fetch_add(1, Relaxed) < COMPARED;
+        let seldom = |path: &AtomicU32| path.load(Relaxed) < COMPARED && path.fetch_add(1, Relaxed) < COMPARED;
         all.mode == Mode::Check || paths.compared.get(&step).is_some_and(seldom)
     }
 
@@ -254,7 +265,7 @@ impl Site {
         let started = Instant::now();
         let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
         self.counts.recordings.fetch_add(1, Relaxed);
-        let mut recorder = Recorder::of_transaction(&mut paths.tree.graph, &self.holes, &all.watch);
+        let mut recorder = Recorder::of_transaction(&mut paths.tree.graph, &self.holes, &all.watch, &all.places);
         let (result, state) = machine.record_transaction(tx, &mut recorder)?;
         let (mut path, folded) = recorder.finish_transaction(&result, touched(&state, call.sender));
         if all.fault {
@@ -266,7 +277,7 @@ impl Site {
             let fixed = ending.writes.iter().filter_map(|write| Some((write.address, graph.as_constant(write.key)?)));
             all.watch.change(fixed.map(|(address, key)| Fact::Slot(address, key)));
         }
-        let stale = self.stale.load(std::sync::atomic::Ordering::Acquire);
+        let stale = self.stale.load(Acquire);
         if !stale && all.watch.rely(&folded, &self.stale) {
             self.add(all, &mut paths, path, machine, block, call, (&result, &state), data)?;
         } else {

@@ -15,6 +15,7 @@ use super::{
     ending::{LogShape, Store},
     graph::{BlockField, Expression, Field, Node, Part, Text, ZERO},
     instructions::{memory, peek},
+    places::Places,
     shadow::{Frame, Origin},
     watch::{Fact, Watch},
 };
@@ -54,6 +55,7 @@ pub struct Checkpoint {
 
 pub struct Effects<'a> {
     watch: &'a Watch,
+    pub places: &'a Places,
     /// What the recording has taken for constant.
     pub folded: HashSet<Fact>,
     pub cells: HashMap<Place, Cell>,
@@ -68,9 +70,10 @@ pub struct Effects<'a> {
 }
 
 impl<'a> Effects<'a> {
-    pub fn new(watch: &'a Watch) -> Self {
+    pub fn new(watch: &'a Watch, places: &'a Places) -> Self {
         Self {
             watch,
+            places,
             folded: HashSet::default(),
             cells: HashMap::default(),
             keys: Vec::new(),
@@ -220,6 +223,9 @@ impl<'a> Course<'a> {
         let original = if fixed && self.effects()?.watch.is_constant(&fact) {
             self.effects()?.folded.insert(fact);
             self.graph.constant(before.slot(account, value)?)
+        } else if fixed {
+            let number = self.effects()?.places.number(account, value);
+            self.graph.place(number, account, value)
         } else {
             self.graph.slot(account, key)
         };

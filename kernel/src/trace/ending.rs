@@ -17,8 +17,8 @@ pub struct Write {
     pub key: Node,
     pub original: Node,
     pub value: Node,
-    /// Whether the key is the same on every row.
-    pub fixed: bool,
+    /// Its number, where the key is the same on every row.
+    pub place: Option<u32>,
 }
 
 #[derive(Clone, Debug)]

@@ -61,6 +61,8 @@ pub enum Expression {
     /// The second if the first is not zero, else the third.
     Select([Node; 3]),
     Slot(Address, Node),
+    /// A slot with a number: its account and its key.
+    Place(u32, Address, U256),
     Account(Field, Node),
     Assembled(Box<Text>),
     Hash(Box<Text>),
@@ -197,6 +199,10 @@ impl Graph {
         self.intern(Expression::Slot(account, key))
     }
 
+    pub fn place(&mut self, number: u32, account: Address, key: U256) -> Node {
+        self.intern(Expression::Place(number, account, key))
+    }
+
     pub fn account(&mut self, field: Field, address: Node) -> Node {
         self.intern(Expression::Account(field, address))
     }
@@ -278,7 +284,7 @@ impl Graph {
     /// What an expression is made of directly.
     pub fn operands(&self, node: Node, mut each: impl FnMut(Node)) {
         match self.expression(node) {
-            Expression::Constant(_) | Expression::Input(_) | Expression::Block(_) => {}
+            Expression::Constant(_) | Expression::Input(_) | Expression::Block(_) | Expression::Place(..) => {}
             Expression::Pure(_, arguments) | Expression::Select(arguments) => {
                 arguments.iter().for_each(|node| each(*node));
             }
@@ -302,6 +308,7 @@ impl Graph {
             Expression::Select(nodes) => {
                 format!("select({})", nodes.iter().map(inner).collect::<Vec<_>>().join(", "))
             }
+            Expression::Place(_, account, key) => format!("slot({account}, {key:#x})"),
             Expression::Slot(account, key) => format!("slot({account}, {})", inner(key)),
             Expression::Account(field, address) => format!("{field:?}({})", inner(address)).to_lowercase(),
             Expression::Assembled(text) => format!("bytes of {} words", text.parts.len()),
@@ -328,6 +335,7 @@ impl Graph {
             }
             Expression::Input(at) => surroundings.input(*at),
             Expression::Block(field) => surroundings.block(*field),
+            Expression::Place(number, account, key) => surroundings.place(*number, *account, *key)?,
             Expression::Slot(account, key) => surroundings.slot(*account, words[*key as usize])?,
             Expression::Account(field, address) => surroundings.account(*field, words[*address as usize])?,
             Expression::Assembled(text) => {

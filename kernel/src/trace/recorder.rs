@@ -19,6 +19,7 @@ use super::{
     ending::{Ending, PathGas, Write},
     graph::Graph,
     layout::Layout,
+    places::Places,
     shadow::{Bytes, Frame, Origin, text_of},
     tree::{End, Path},
     watch::{Fact, Watch},
@@ -70,10 +71,10 @@ impl<'a> Recorder<'a> {
     }
 
     /// Follow a transaction: the words of its calldata at `holes`, the block and the state vary.
-    pub fn of_transaction(graph: &'a mut Graph, holes: &[usize], watch: &'a Watch) -> Self {
+    pub fn of_transaction(graph: &'a mut Graph, holes: &[usize], watch: &'a Watch, places: &'a Places) -> Self {
         let nodes: Vec<_> = holes.iter().enumerate().map(|(hole, at)| (*at, 32, graph.input(hole))).collect();
         let varies = GAS_OF_BYTE * 32 * holes.len() as u64 + STIPEND;
-        Self::over(Course::new(graph, varies, Some(Effects::new(watch))), Bytes::of_words(nodes))
+        Self::over(Course::new(graph, varies, Some(Effects::new(watch, places))), Bytes::of_words(nodes))
     }
 
     fn over(course: Course<'a>, calldata: Bytes) -> Self {
@@ -114,9 +115,10 @@ impl<'a> Recorder<'a> {
         for (address, keys) in &effects.keys {
             for cell in keys.iter().filter_map(|key| effects.cells.get(&(*address, *key))) {
                 if cell.current != cell.original {
-                    let fixed = self.course.graph.as_constant(cell.key).is_some();
+                    let fixed = self.course.graph.as_constant(cell.key);
+                    let place = fixed.map(|key| effects.places.number(*address, key));
                     let Cell { key, original, current: value } = *cell;
-                    writes.push(Write { address: *address, key, original, value, fixed });
+                    writes.push(Write { address: *address, key, original, value, place });
                 }
             }
         }

@@ -25,6 +25,10 @@ pub trait Surroundings {
     fn slot(&mut self, account: Address, key: U256) -> Result<U256, Unread>;
     fn account(&mut self, field: Field, address: U256) -> Result<U256, Unread>;
 
+    fn place(&mut self, _number: u32, account: Address, key: U256) -> Result<U256, Unread> {
+        self.slot(account, key)
+    }
+
     fn hash(&mut self, bytes: &[u8]) -> U256 {
         keccak256(bytes).into()
     }
