@@ -17,6 +17,7 @@ mod hashes;
 mod identity;
 mod inspector;
 mod machine;
+mod native;
 mod overlay;
 mod portable;
 mod program;
@@ -101,6 +102,8 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::Program>()?;
     module.add_class::<program::PyTemplate>()?;
     module.add_class::<program::Word>()?;
+    module.add_class::<native::binding::NativeBuilder>()?;
+    module.add_class::<native::binding::NativeCode>()?;
     module.add_function(wrap_pyfunction!(keccak256, module)?)?;
     module.add_function(wrap_pyfunction!(checksum_address, module)?)?;
     module.add_function(wrap_pyfunction!(create_address, module)?)?;

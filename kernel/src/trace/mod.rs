@@ -5,7 +5,7 @@
 //! differs is the same for all of them and is folded away while one of them is recorded. What remains is a few dozen
 //! operations and guards; calls that leave every recorded path go to the interpreter, which records the new one.
 
-mod arithmetic;
+pub mod arithmetic;
 mod course;
 mod diamond;
 mod effects;
