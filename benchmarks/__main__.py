@@ -20,6 +20,7 @@ SECTIONS = [
     "batch",
     "peers",
     "codec",
+    "codegen",
     "fleet",
     "sim",
     "rl",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from benchmarks.timing import Timing
 from mayavi.errors import MayaviError
 
-SCALES = {"µs": 1e6, "ms": 1e3, "s": 1.0}
+SCALES = {"ns": 1e9, "µs": 1e6, "ms": 1e3, "s": 1.0}
 
 
 class Unavailable(MayaviError):  # noqa: N818

@@ -117,7 +117,7 @@ class TestCommand:
     def test_an_unknown_benchmark_is_refused_with_the_known_ones(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "calls,tulips")
         assert finished.returncode == 2
-        known = "startup, calls, batch, peers, codec, fleet, sim, rl, scenario_env, rwa, blocks, witness, scanner"
+        known = "startup, calls, batch, peers, codec, codegen, fleet, sim, rl, scenario_env, rwa, blocks, witness, scanner"
         assert f"unknown benchmark 'tulips'; there are: {known}" in finished.stderr
 
     @pytest.mark.parametrize("name", ["blocks", "witness"])
@@ -132,13 +132,13 @@ class TestCommand:
 
     @pytest.mark.slow(30)
     def test_a_quick_run_measures_every_part_that_needs_no_build(self, repository: Path) -> None:
-        finished = run_benchmarks(repository, "--only", "startup,batch,codec,fleet", "--quick", "--json")
+        finished = run_benchmarks(repository, "--only", "startup,batch,codec,codegen,fleet", "--quick", "--json")
         assert finished.returncode == 0, finished.stderr
         found = json.loads(finished.stdout.splitlines()[-1])
         assert {"processor", "cores", "system"} <= found["machine"].keys()
         assert {"mayavi", "revm", "Python", "rustc", "eth-abi", "pyrevm", "verbs"} <= found["versions"].keys()
         assert found["quick"] is True
-        assert list(found["sections"]) == ["startup", "batch", "codec", "fleet"]
+        assert list(found["sections"]) == ["startup", "batch", "codec", "codegen", "fleet"]
         for section in found["sections"].values():
             assert section["skipped"] is None
             assert section["rows"]

@@ -9,6 +9,7 @@ use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArray
 use pyo3::{
     exceptions::{PyIndexError, PyRuntimeError, PyValueError},
     prelude::*,
+    types::PyDict,
 };
 
 use crate::{
@@ -19,6 +20,7 @@ use crate::{
     overlay::Row,
     portable::word_to_float,
     program::Program,
+    specialise::{Mode, Specialiser},
     stopwatch::Stopwatch,
     world::World,
 };
@@ -39,6 +41,8 @@ pub struct Fleet {
     rows: Vec<Row>,
     /// The threads of the last run.
     crew: Crew,
+    /// Known paths of transactions; none where every transaction is interpreted.
+    specialiser: Option<Specialiser>,
 }
 
 impl Fleet {
@@ -62,15 +66,20 @@ impl Fleet {
 #[pymethods]
 impl Fleet {
     /// Rows that start at the current state of `evm`. Later changes of `evm` do not reach them.
+    ///
+    /// `specialise` is `off`, `on` or `check`. A `fault` makes recordings forget a guard, so that a test can see it found.
     #[new]
-    fn new(evm: &Evm, rows: usize) -> PyResult<Self> {
+    #[pyo3(signature = (evm, rows, specialise="off", fault=false))]
+    fn new(evm: &Evm, rows: usize, specialise: &str, fault: bool) -> PyResult<Self> {
         if rows == 0 {
             return Err(PyValueError::new_err("a fleet has at least one row"));
         }
+        let mode = Mode::parse(specialise).map_err(PyValueError::new_err)?;
         let initial = evm.row.twin();
+        let specialiser = mode.and_then(|mode| Specialiser::new(mode, &evm.settings, &initial.block, fault));
         let rows = vec![initial.clone(); rows];
         let world = Arc::clone(&evm.world);
-        Ok(Self { crew: Crew::alone(&world), world, settings: evm.settings, initial, rows })
+        Ok(Self { crew: Crew::alone(&world), world, settings: evm.settings, initial, rows, specialiser })
     }
 
     fn __len__(&self) -> usize {
@@ -124,7 +133,9 @@ impl Fleet {
         let (words, _) = words.as_chunks_mut::<32>();
 
         let program = &*program;
-        let Self { settings, rows, crew, .. } = self;
+        let Self { settings, rows, crew, specialiser, .. } = self;
+        // A probe wants everything that is missing, and a replay stops at the first of it.
+        let specialiser = specialiser.as_ref().filter(|_| !probe);
         let mut rows: Vec<&mut Row> = match &only {
             None => rows.iter_mut().collect(),
             Some(only) => named(rows, only),
@@ -147,7 +158,8 @@ impl Fleet {
                     let outputs = &mut job.words[i * width..(i + 1) * width];
                     row.begin_run();
                     let result = with_row(world, row, settings, probe, |machine, block| {
-                        program.run(machine, block, inputs, &mut registers, outputs.as_flattened_mut())
+                        let words = outputs.as_flattened_mut();
+                        program.run(machine, block, inputs, &mut registers, words, specialiser)
                     });
                     if let Err(failure) = result {
                         failures.lock().unwrap_or_else(PoisonError::into_inner).push((at, failure));
@@ -208,6 +220,9 @@ impl Fleet {
             return Err(PyValueError::new_err("the evm stands on another world than this fleet"));
         }
         self.rows[row] = evm.row.twin();
+        if let Some(specialiser) = &self.specialiser {
+            specialiser.replaced(&self.world, &self.initial.overlay, &self.rows[row].overlay);
+        }
         Ok(())
     }
 
@@ -232,6 +247,12 @@ impl Fleet {
             });
         });
         Ok(hashes)
+    }
+
+    /// Counts of each call site whose transactions may be replayed.
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let sites = self.specialiser.as_ref().map(Specialiser::statistics).unwrap_or_default();
+        sites.into_iter().map(|site| site.into_python(py)).collect()
     }
 
     /// Bytes held by each row.

@@ -36,6 +36,14 @@ pub struct Hashes {
 }
 
 impl Hashes {
+    /// The hash of bytes; that of two words may be known.
+    pub fn of_bytes(&mut self, bytes: &[u8]) -> U256 {
+        match bytes.try_into() {
+            Ok(preimage) => self.of(preimage),
+            Err(_) => keccak256(bytes).into(),
+        }
+    }
+
     fn of(&mut self, preimage: &[u8; LENGTH]) -> U256 {
         if self.entries.is_empty() {
             self.entries.resize_with(ENTRIES, || None);

@@ -194,12 +194,32 @@ impl Machine {
         self.inspect(tx, recorder, false).map(|(result, _)| result)
     }
 
+    /// Execute a transaction under a recorder and hand back what it would change.
+    pub fn record_transaction(
+        &mut self,
+        tx: TxEnv,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(ExecutionResult, EvmState), Failure> {
+        self.inspect_state(tx, recorder).map(|(result, _, state)| (result, state))
+    }
+
     /// Run a constructor and put its contract at `address`.
     pub fn create_at(&mut self, tx: TxEnv, address: Address) -> Result<ExecutionResult, Failure> {
         self.inspect(tx, CreateAt::new(address), true).map(|(result, _)| result)
     }
 
     fn inspect<I>(&mut self, tx: TxEnv, inspector: I, commit: bool) -> Result<(ExecutionResult, I), Failure>
+    where
+        I: revm::Inspector<MainnetContext<RowDatabase>>,
+    {
+        let (result, inspector, state) = self.inspect_state(tx, inspector)?;
+        if commit {
+            self.database().overlay.apply(state);
+        }
+        Ok((result, inspector))
+    }
+
+    fn inspect_state<I>(&mut self, tx: TxEnv, inspector: I) -> Result<(ExecutionResult, I, EvmState), Failure>
     where
         I: revm::Inspector<MainnetContext<RowDatabase>>,
     {
@@ -213,10 +233,7 @@ impl Machine {
         *self.database() = ctx.journaled_state.database;
         let result = result.map_err(|panic| Failure::Internal(panic_text(&*panic)))?;
         let result = settle(self.database(), result)?;
-        if commit {
-            self.database().overlay.apply(state);
-        }
-        Ok((result, inspector))
+        Ok((result, inspector, state))
     }
 }
 

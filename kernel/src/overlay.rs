@@ -16,6 +16,51 @@ pub struct OverlayAccount {
     pub slots: U256Map<U256>,
 }
 
+/// Values of slots that replays have read or written, by the slot's number: a copy of what the overlay and the world say.
+/// Whatever else changes the overlay empties it.
+#[derive(Clone, Debug, Default)]
+pub struct Plane {
+    values: Vec<U256>,
+    known: Vec<bool>,
+    /// Endings whose accounts are all in the overlay.
+    settled: Vec<u64>,
+}
+
+impl Plane {
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<U256> {
+        match self.known.get(number as usize) {
+            Some(true) => Some(self.values[number as usize]),
+            _ => None,
+        }
+    }
+
+    pub fn set(&mut self, number: u32, value: U256) {
+        let at = number as usize;
+        if self.known.len() <= at {
+            self.known.resize(at + 1, false);
+            self.values.resize(at + 1, U256::ZERO);
+        }
+        self.known[at] = true;
+        self.values[at] = value;
+    }
+
+    /// Whether the ending was settled before; it is from now on.
+    pub fn settle(&mut self, ending: u64) -> bool {
+        if self.settled.contains(&ending) {
+            return true;
+        }
+        self.settled.push(ending);
+        false
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        self.known.fill(false);
+        self.settled.clear();
+    }
+}
+
 /// How to take one write back.
 #[derive(Clone, Debug)]
 enum Undo {
@@ -23,6 +68,8 @@ enum Undo {
     Absent(Address),
     /// The account's info before the write, and whether it was destroyed.
     Info(Address, AccountInfo, bool),
+    /// The account's nonce before it was raised.
+    Nonce(Address, u64),
     /// One slot before the write; `None` where it was not in the overlay.
     Slot(Address, U256, Option<U256>),
     /// The whole storage before it was cleared.
@@ -43,6 +90,7 @@ pub struct Overlay {
     undo: Vec<Undo>,
     marks: Vec<Mark>,
     next_mark: u64,
+    pub plane: Plane,
 }
 
 impl Overlay {
@@ -110,8 +158,30 @@ impl Overlay {
         }
     }
 
+    /// Raise an account's nonce by one; false if the account is not in the overlay.
+    pub fn raise_nonce(&mut self, address: Address) -> bool {
+        let journaling = self.journaling();
+        let Some(account) = self.accounts.get_mut(&address).filter(|account| !account.destroyed) else { return false };
+        if journaling {
+            self.undo.push(Undo::Nonce(address, account.info.nonce));
+        }
+        account.info.nonce = account.info.nonce.saturating_add(1);
+        true
+    }
+
     /// The account must be in the overlay: its info is set first.
     pub fn set_slot(&mut self, address: Address, key: U256, value: U256) {
+        self.plane.clear();
+        self.write_slot(address, key, value);
+    }
+
+    /// The same for a slot with a number.
+    pub fn set_place(&mut self, number: u32, address: Address, key: U256, value: U256) {
+        self.plane.set(number, value);
+        self.write_slot(address, key, value);
+    }
+
+    fn write_slot(&mut self, address: Address, key: U256, value: U256) {
         let journaling = self.journaling();
         if let Some(account) = self.accounts.get_mut(&address) {
             let before = account.slots.insert(key, value);
@@ -123,6 +193,7 @@ impl Overlay {
 
     /// Forget the storage of an account and whatever lies below it.
     pub fn clear_storage(&mut self, address: Address) {
+        self.plane.clear();
         let journaling = self.journaling();
         if !self.accounts.contains_key(&address) {
             self.set_info(address, AccountInfo::default());
@@ -154,6 +225,7 @@ impl Overlay {
     /// Go back to a snapshot. It and every later one are closed. Returns the block environment of that moment.
     pub fn revert(&mut self, id: u64) -> Option<BlockEnv> {
         let at = self.marks.iter().position(|m| m.id == id)?;
+        self.plane.clear();
         let mark = self.marks.swap_remove(at);
         self.marks.truncate(at);
         while self.undo.len() > mark.undo_len {
@@ -165,6 +237,11 @@ impl Overlay {
                     if let Some(account) = self.accounts.get_mut(&address) {
                         account.info = info;
                         account.destroyed = destroyed;
+                    }
+                }
+                Undo::Nonce(address, nonce) => {
+                    if let Some(account) = self.accounts.get_mut(&address) {
+                        account.info.nonce = nonce;
                     }
                 }
                 Undo::Slot(address, key, before) => {
@@ -209,6 +286,7 @@ impl Overlay {
             + self.accounts.values().map(|a| a.slots.capacity() * slot).sum::<usize>()
             + self.undo.capacity() * size_of::<Undo>()
             + self.marks.capacity() * size_of::<Mark>()
+            + self.plane.values.capacity() * (size_of::<U256>() + 1)
     }
 }
 

@@ -3,6 +3,8 @@
 //! A program works on 256-bit words. Inputs are words given per row, every operation writes registers, outputs name the
 //! registers that are handed back. Nothing in it is a Python object, so a row runs from end to end without Python.
 
+use std::sync::Arc;
+
 use pyo3::{
     exceptions::{PyIndexError, PyTypeError, PyValueError},
     prelude::*,
@@ -18,6 +20,7 @@ use crate::{
     convert::WordArg,
     evm::DEFAULT_GAS,
     machine::{Failure, Machine},
+    specialise::{Answer, Call, Shape, Specialiser},
 };
 
 /// Where a word comes from when a row runs.
@@ -101,6 +104,8 @@ struct Template {
     data: Vec<u8>,
     holes: Vec<(usize, Source)>,
     gas: u64,
+    /// The same for the specialiser: holes with constants are filled.
+    shape: Arc<Shape>,
 }
 
 /// A call of a program: sender, target, data, and the words of the data that registers fill.
@@ -138,7 +143,17 @@ impl PyTemplate {
         if let Some(pair) = filled.windows(2).find(|pair| pair[0].0 + 32 > pair[1].0) {
             return Err(PyValueError::new_err(format!("holes at bytes {} and {} overlap", pair[0].0, pair[1].0)));
         }
+        let mut filled_data = data.to_vec();
+        let mut open = Vec::new();
+        for (offset, source) in &filled {
+            let word = source.constant().unwrap_or_default();
+            filled_data[*offset..*offset + 32].copy_from_slice(&word.to_be_bytes::<32>());
+            if source.constant().is_none() {
+                open.push(*offset);
+            }
+        }
         let inner = Template {
+            shape: Arc::new(Shape::new(filled_data, open, gas)),
             to: owner.take(to)?,
             sender: owner.take(sender)?,
             value: owner.take(value)?,
@@ -217,6 +232,9 @@ enum Operation {
         into: usize,
     },
 }
+
+/// Words of a call's data that may vary for it to be replayed.
+const MOST_HOLES: usize = 16;
 
 const SKIPPED: u64 = 0;
 const SUCCESS: u64 = 1;
@@ -451,6 +469,39 @@ impl Template {
             authorization_list: Vec::new(),
         })
     }
+
+    /// The transaction on one row: replayed where that is possible, otherwise interpreted.
+    fn run(
+        &self,
+        machine: &mut Machine,
+        block: &BlockEnv,
+        words: &Words<'_>,
+        commit: bool,
+        specialiser: Option<&Specialiser>,
+    ) -> Result<Answer, Failure> {
+        let Some(specialiser) = specialiser.filter(|_| words.get(self.value).is_zero()) else {
+            let tx = self.transaction(words)?;
+            let result = match (commit, specialiser) {
+                (false, _) => machine.run(tx)?.0,
+                (true, None) => machine.run_and_commit(tx)?,
+                (true, Some(specialiser)) => specialiser.interpret(machine, tx, true)?,
+            };
+            return Ok(Answer::Interpreted(result));
+        };
+        let (to, sender) = (words.address(self.to)?, words.address(self.sender)?);
+        let mut holes = [U256::ZERO; MOST_HOLES];
+        let open = self.holes.iter().filter(|(_, source)| source.constant().is_none());
+        let count = self.shape.holes.len();
+        if count > MOST_HOLES {
+            let result = specialiser.interpret(machine, self.transaction(words)?, commit)?;
+            return Ok(Answer::Interpreted(result));
+        }
+        for (place, (_, source)) in holes.iter_mut().zip(open) {
+            *place = words.get(*source);
+        }
+        let call = Call { shape: &self.shape, to, sender, holes: &holes[..count], commit };
+        specialiser.call(machine, block, &call, || self.transaction(words))
+    }
 }
 
 impl Program {
@@ -462,12 +513,13 @@ impl Program {
         inputs: &[u8],
         registers: &mut Vec<U256>,
         outputs: &mut [u8],
+        specialiser: Option<&Specialiser>,
     ) -> Result<(), Failure> {
         registers.clear();
         registers.resize(self.registers, U256::ZERO);
         let mut words = Words { inputs, registers };
         for operation in &self.operations {
-            self.step(operation, machine, block, &mut words)?;
+            self.step(operation, machine, block, &mut words, specialiser)?;
         }
         for (place, (_, source)) in outputs.chunks_exact_mut(32).zip(&self.outputs) {
             place.copy_from_slice(&words.get(*source).to_be_bytes::<32>());
@@ -481,6 +533,7 @@ impl Program {
         machine: &mut Machine,
         block: &mut BlockEnv,
         words: &mut Words<'_>,
+        specialiser: Option<&Specialiser>,
     ) -> Result<(), Failure> {
         match operation {
             Operation::Call { templates, choice, mask, commit, first, words: wanted } => {
@@ -493,34 +546,48 @@ impl Program {
                     usize::try_from(choice).ok().and_then(|choice| templates.get(choice)).ok_or_else(|| {
                         Failure::Invalid(format!("choice {choice} is not one of {} templates", templates.len()))
                     })?;
-                let tx = template.transaction(words)?;
-                let target = tx.kind.to().copied().filter(|_| !tx.data.is_empty());
-                let result = if *commit { machine.run_and_commit(tx)? } else { machine.run(tx)?.0 };
-                words.registers[*first + 1] = U256::from(result.tx_gas_used());
-                let status = match &result {
-                    ExecutionResult::Success { output, .. } => {
-                        let data = output.data();
-                        for (i, chunk) in data.chunks_exact(32).take(*wanted).enumerate() {
-                            words.registers[*first + 2 + i] = U256::from_be_slice(chunk);
-                        }
-                        match target {
-                            // In the EVM, a call of an account without code succeeds. Precompiles have no code either.
-                            Some(to) if data.is_empty() && to[..18] != [0; 18] && !machine.has_code(to)? => NO_CODE,
-                            _ if data.len() / 32 < *wanted => SHORT,
-                            _ => SUCCESS,
-                        }
+                let answer = template.run(machine, block, words, *commit, specialiser)?;
+                let (status, gas, output) = match &answer {
+                    Answer::Replayed { success, gas, output } => {
+                        (if *success { SUCCESS } else { REVERTED }, *gas, &output[..])
                     }
-                    ExecutionResult::Revert { .. } => REVERTED,
-                    ExecutionResult::Halt { .. } => HALTED,
+                    Answer::Interpreted(result) => match result {
+                        ExecutionResult::Success { output, .. } => (SUCCESS, result.tx_gas_used(), &output.data()[..]),
+                        ExecutionResult::Revert { .. } => (REVERTED, result.tx_gas_used(), &[][..]),
+                        ExecutionResult::Halt { .. } => (HALTED, result.tx_gas_used(), &[][..]),
+                    },
                 };
-                words.registers[*first] = U256::from(status);
+                words.registers[*first + 1] = U256::from(gas);
+                if status == SUCCESS {
+                    for (i, chunk) in output.chunks_exact(32).take(*wanted).enumerate() {
+                        words.registers[*first + 2 + i] = U256::from_be_slice(chunk);
+                    }
+                }
+                let target = words.address(template.to)?;
+                words.registers[*first] = U256::from(match status {
+                    // In the EVM, a call of an account without code succeeds. Precompiles have no code either.
+                    SUCCESS
+                        if output.is_empty()
+                            && !template.data.is_empty()
+                            && target[..18] != [0; 18]
+                            && !machine.has_code(target)? =>
+                    {
+                        NO_CODE
+                    }
+                    SUCCESS if output.len() / 32 < *wanted => SHORT,
+                    status => status,
+                });
             }
             Operation::Load { address, slot, into } => {
                 words.registers[*into] = machine.read_slot(words.address(*address)?, words.get(*slot))?;
             }
             Operation::Store { address, slot, value, mask } => {
                 if !words.get(*mask).is_zero() {
-                    machine.write_slot(words.address(*address)?, words.get(*slot), words.get(*value))?;
+                    let (address, slot) = (words.address(*address)?, words.get(*slot));
+                    if let Some(specialiser) = specialiser {
+                        specialiser.wrote(address, slot);
+                    }
+                    machine.write_slot(address, slot, words.get(*value))?;
                 }
             }
             Operation::Balance { address, into } => {

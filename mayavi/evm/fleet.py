@@ -37,6 +37,10 @@ from mayavi.evm.words import Words as Words
 from mayavi.evm.words import are_small
 from mayavi.evm.words import to_words as to_words
 
+MODES = ("off", "on", "check")
+SPECIALISE = "MAYAVI_SPECIALISE"
+"""Environment variable that says whether fleets replay transactions: off, on or check."""
+
 SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT, NO_CODE = range(6)
 """Statuses of a call in a row."""
 
@@ -87,15 +91,26 @@ class Fleet:
 
     Each row holds a copy of what `fork` has written. `Fleet(fork.frozen(), rows)` avoids that for a fork without a
     node: a frozen world fetches nothing. `lacking` is the hint of the error for missing state.
+
+    `specialise` says whether transactions are replayed where their path is known: `off`, `on`, or `check`, where every
+    replay is also interpreted and a difference raises an error. Results are the same. The default is the environment
+    variable `MAYAVI_SPECIALISE`, or `off`.
     """
 
     def __init__(
-        self, fork: Fork, rows: int, *, lacking: str = "walk the path on a fork first, then freeze it"
+        self,
+        fork: Fork,
+        rows: int,
+        *,
+        lacking: str = "walk the path on a fork first, then freeze it",
+        specialise: str | None = None,
     ) -> None:
         if rows < 1:
             raise UsageError(f"a fleet of {rows} rows does nothing", "give at least one row")
         self._origin, self._lacking = fork, lacking
-        self._fleet = _kernel.Fleet(fork._evm, rows)
+        self.specialise = chosen_specialise(specialise)
+        """Whether transactions are replayed: off, on or check."""
+        self._fleet = _kernel.Fleet(fork._evm, rows, self.specialise)
 
     def __len__(self) -> int:
         return len(self._fleet)
@@ -182,6 +197,10 @@ class Fleet:
             raise UsageError(f"row {number} is not one of {len(self)}", f"rows are 0 … {len(self) - 1}")
         return number
 
+    def statistics(self) -> list[dict[str, Any]]:
+        """Counts of each call site: calls, hits, recorded paths, and misses by the guard that failed. Empty if `off`."""
+        return self._fleet.statistics()
+
     def memory(self) -> list[int]:
         """Bytes held by each row."""
         return self._fleet.memory()
@@ -217,3 +236,12 @@ class Fleet:
             else:
                 words[:, column] = to_words(values, rows, name)
         return words
+
+
+def chosen_specialise(mode: str | None) -> str:
+    """Return `mode`, or what the environment variable says; `UsageError` for an unknown one."""
+    found = mode or os.environ.get(SPECIALISE, "").strip() or "off"
+    if found not in MODES:
+        origin = "specialise" if mode else SPECIALISE
+        raise UsageError(f"{origin} is '{found}'", f"it is one of: {', '.join(MODES)}")
+    return found

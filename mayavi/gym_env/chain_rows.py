@@ -30,9 +30,18 @@ class ChainRowsEnv(RowsEnv[C]):
     takes_world: ClassVar[bool] = True
 
     def __init__(
-        self, config: C, rows: int = 1, *, world: WorldSource | Fork | None = None, threads: int | None = None
+        self,
+        config: C,
+        rows: int = 1,
+        *,
+        world: WorldSource | Fork | None = None,
+        threads: int | None = None,
+        specialise: str | None = None,
     ) -> None:
-        """Open `world`, by default the replica. A fork is copied; both share the state fetched from a node."""
+        """Open `world`, by default the replica. A fork is copied; both share the state fetched from a node.
+
+        `specialise` is that of `Fleet`.
+        """
         super().__init__(config, rows, threads=threads)
         if world is None or isinstance(world, WorldSource):
             fork = (world or WorldSource()).on(config.chain).open()
@@ -45,7 +54,8 @@ class ChainRowsEnv(RowsEnv[C]):
             raise MissingStateError(error.message, remedy) from None
         self.world_digest = identity_of(fork)
         """Identity of the world that all episodes start from."""
-        self.fleet = Fleet(fork if fork.fetches_missing else fork.frozen(), rows, lacking=remedy)
+        start = fork if fork.fetches_missing else fork.frozen()
+        self.fleet = Fleet(start, rows, lacking=remedy, specialise=specialise)
 
     @abstractmethod
     def prepare(self, fork: Fork) -> None:

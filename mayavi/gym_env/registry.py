@@ -159,17 +159,22 @@ def make_rows(
     world: WorldSource | Fork | None = None,
     source: str | None = None,
     threads: int | None = None,
+    specialise: str | None = None,
     **settings: object,
 ) -> RowsEnv[Any]:
     """Make an environment with a batch of `rows` episodes; `settings` change single values of `config`.
 
     The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`.
+    `specialise` says whether transactions on a chain are replayed where their path is known: off, on or check.
     """
+    from mayavi.gym_env.chain_rows import ChainRowsEnv
     from mayavi.gym_env.configuration import configured
 
     name, named = split_name(name)
     kind = entry(name).load()
     settled = configured(kind.config_type, config, named | settings)
+    if specialise is not None and issubclass(kind, ChainRowsEnv):
+        return kind(settled, rows, world=chosen_world(world, source), threads=threads, specialise=specialise)
     if kind.takes_world:
         return kind(settled, rows, world=chosen_world(world, source), threads=threads)  # type: ignore[call-arg]
     refuse_world(name, world, source)

@@ -8,6 +8,7 @@ use revm::{
 };
 
 use super::{
+    effects::Effects,
     graph::{Expression, Graph, Node},
     shadow::{ByteOrigin, Frame, Origin},
     tree::Guard,
@@ -34,10 +35,12 @@ pub struct Course<'a> {
     pub late: Option<[ByteOrigin; 32]>,
     /// How much the gas that is left can differ between calls of this path, at most.
     pub gas_varies: u64,
+    /// What a transaction does; none for a view, whose state does not change.
+    pub effects: Option<Effects<'a>>,
 }
 
 impl<'a> Course<'a> {
-    pub fn new(graph: &'a mut Graph, gas_varies: u64) -> Self {
+    pub fn new(graph: &'a mut Graph, gas_varies: u64, effects: Option<Effects<'a>>) -> Self {
         Self {
             graph,
             guards: Vec::new(),
@@ -45,6 +48,7 @@ impl<'a> Course<'a> {
             pinned: HashSet::default(),
             late: None,
             gas_varies,
+            effects,
         }
     }
 

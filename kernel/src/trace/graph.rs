@@ -1,13 +1,14 @@
-//! What a call computes from its calldata: expressions over words, each kept once.
+//! What a call computes from what varies: expressions over words, each kept once.
 
 use revm::{
-    Database,
     bytecode::opcode as op,
-    primitives::{Address, HashMap, U256, keccak256},
+    primitives::{Address, HashMap, U256},
 };
 
-use super::arithmetic::compute;
-use crate::database::{Miss, RowDatabase};
+use super::{
+    arithmetic::{compute, operands},
+    surroundings::{Surroundings, Unread},
+};
 
 /// The constant zero, also used for operands that an instruction does not have.
 pub const ZERO: Node = 0;
@@ -42,26 +43,66 @@ pub enum Field {
     CodeHash,
 }
 
+/// What an instruction asks the block for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockField {
+    Timestamp,
+    Number,
+    BaseFee,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expression {
     Constant(U256),
-    /// The calldata's word at this byte; behind its end are zeros.
+    /// A word of the calldata; what the number means is the surroundings' to say.
     Input(u32),
+    Block(BlockField),
     Pure(u8, [Node; 3]),
+    /// The second if the first is not zero, else the third.
+    Select([Node; 3]),
     Slot(Address, Node),
+    /// A slot with a number: its account and its key.
+    Place(u32, Address, U256),
     Account(Field, Node),
     Assembled(Box<Text>),
     Hash(Box<Text>),
 }
 
-/// Expressions and, while one call is replayed, their values.
+/// Expressions, operands before those that use them.
 pub struct Graph {
     expressions: Vec<Expression>,
     known: HashMap<Expression, Node>,
     /// An upper bound of the bits each value has.
     bits: Vec<u16>,
-    values: Vec<U256>,
+}
+
+/// The values of a graph's expressions while one call is replayed.
+#[derive(Default)]
+pub struct Values {
+    words: Vec<U256>,
     scratch: Vec<u8>,
+}
+
+impl Values {
+    #[inline]
+    pub fn get(&self, node: Node) -> U256 {
+        self.words[node as usize]
+    }
+
+    /// Take in what the graph has gained since: constants have their values from here on.
+    #[inline]
+    pub fn grow(&mut self, graph: &Graph) {
+        for expression in &graph.expressions[self.words.len()..] {
+            self.words.push(if let Expression::Constant(value) = expression { *value } else { U256::ZERO });
+        }
+    }
+
+    /// A text with the values of its words.
+    pub fn write(&self, text: &Text) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(text.bytes.len());
+        write(text, &self.words, &mut bytes);
+        bytes
+    }
 }
 
 impl Graph {
@@ -70,8 +111,6 @@ impl Graph {
             expressions: Vec::new(),
             known: HashMap::default(),
             bits: Vec::new(),
-            values: Vec::new(),
-            scratch: Vec::new(),
         };
         graph.constant(U256::ZERO);
         graph
@@ -83,11 +122,6 @@ impl Graph {
 
     pub fn expression(&self, node: Node) -> &Expression {
         &self.expressions[node as usize]
-    }
-
-    #[inline]
-    pub fn value(&self, node: Node) -> U256 {
-        self.values[node as usize]
     }
 
     pub fn as_constant(&self, node: Node) -> Option<U256> {
@@ -108,7 +142,6 @@ impl Graph {
         }
         let node = self.expressions.len() as Node;
         self.bits.push(self.bound(&expression) as u16);
-        self.values.push(if let Expression::Constant(value) = expression { value } else { U256::ZERO });
         self.known.insert(expression.clone(), node);
         self.expressions.push(expression);
         node
@@ -118,6 +151,7 @@ impl Graph {
         match expression {
             Expression::Constant(value) => value.bit_len(),
             Expression::Pure(opcode, arguments) => self.bound_of_pure(*opcode, arguments),
+            Expression::Select([_, a, b]) => usize::from(self.bits[*a as usize].max(self.bits[*b as usize])),
             Expression::Account(Field::CodeSize, _) => 32,
             Expression::Assembled(text) => {
                 let first = text.parts.iter().map(|part| part.at as usize).min().unwrap_or(32);
@@ -157,8 +191,16 @@ impl Graph {
         self.intern(Expression::Input(at as u32))
     }
 
+    pub fn block(&mut self, field: BlockField) -> Node {
+        self.intern(Expression::Block(field))
+    }
+
     pub fn slot(&mut self, account: Address, key: Node) -> Node {
         self.intern(Expression::Slot(account, key))
+    }
+
+    pub fn place(&mut self, number: u32, account: Address, key: U256) -> Node {
+        self.intern(Expression::Place(number, account, key))
     }
 
     pub fn account(&mut self, field: Field, address: Node) -> Node {
@@ -187,6 +229,20 @@ impl Graph {
         match self.simpler(opcode, a, b) {
             Some(node) => node,
             None => self.intern(Expression::Pure(opcode, arguments)),
+        }
+    }
+
+    /// `a` if the condition is not zero, else `b`.
+    pub fn select(&mut self, condition: Node, a: Node, b: Node) -> Node {
+        if a == b {
+            return a;
+        }
+        match (self.as_constant(condition), self.as_constant(a), self.as_constant(b)) {
+            (Some(U256::ZERO), ..) => b,
+            (Some(_), ..) => a,
+            (_, Some(U256::ONE), Some(U256::ZERO)) if self.is_boolean(condition) => condition,
+            (_, Some(U256::ZERO), Some(U256::ONE)) => self.pure(op::ISZERO, [condition, ZERO, ZERO]),
+            _ => self.intern(Expression::Select([condition, a, b])),
         }
     }
 
@@ -228,62 +284,73 @@ impl Graph {
     /// What an expression is made of directly.
     pub fn operands(&self, node: Node, mut each: impl FnMut(Node)) {
         match self.expression(node) {
-            Expression::Constant(_) | Expression::Input(_) => {}
-            Expression::Pure(_, arguments) => arguments.iter().for_each(|node| each(*node)),
+            Expression::Constant(_) | Expression::Input(_) | Expression::Block(_) | Expression::Place(..) => {}
+            Expression::Pure(_, arguments) | Expression::Select(arguments) => {
+                arguments.iter().for_each(|node| each(*node));
+            }
             Expression::Slot(_, node) | Expression::Account(_, node) => each(*node),
             Expression::Assembled(text) | Expression::Hash(text) => text.parts.iter().for_each(|part| each(part.node)),
+        }
+    }
+
+    /// An expression in words, down to a depth.
+    pub fn text(&self, node: Node, depth: usize) -> String {
+        let inner = |node: &Node| if depth == 0 { "…".to_string() } else { self.text(*node, depth - 1) };
+        match self.expression(node) {
+            Expression::Constant(value) => format!("{value:#x}"),
+            Expression::Input(at) => format!("input {at}"),
+            Expression::Block(field) => format!("{field:?}").to_lowercase(),
+            Expression::Pure(opcode, nodes) => {
+                let name = op::OpCode::new(*opcode).map_or("?", |opcode| opcode.as_str()).to_lowercase();
+                let count = operands(*opcode).unwrap_or(0);
+                format!("{name}({})", nodes[..count].iter().map(inner).collect::<Vec<_>>().join(", "))
+            }
+            Expression::Select(nodes) => {
+                format!("select({})", nodes.iter().map(inner).collect::<Vec<_>>().join(", "))
+            }
+            Expression::Place(_, account, key) => format!("slot({account}, {key:#x})"),
+            Expression::Slot(account, key) => format!("slot({account}, {})", inner(key)),
+            Expression::Account(field, address) => format!("{field:?}({})", inner(address)).to_lowercase(),
+            Expression::Assembled(text) => format!("bytes of {} words", text.parts.len()),
+            Expression::Hash(text) => format!("hash of {} bytes", text.bytes.len()),
         }
     }
 
     /// Compute the value of an expression whose operands have theirs.
     #[inline]
     pub fn evaluate(
-        &mut self,
+        &self,
         node: Node,
-        data: &[u8],
-        sender: Address,
-        database: &mut RowDatabase,
+        values: &mut Values,
+        surroundings: &mut impl Surroundings,
     ) -> Result<(), Unread> {
+        let words = &mut values.words;
         let value = match &self.expressions[node as usize] {
             Expression::Constant(_) => return Ok(()),
             Expression::Pure(opcode, [a, b, c]) => {
-                compute(*opcode, self.values[*a as usize], self.values[*b as usize], self.values[*c as usize])
+                compute(*opcode, words[*a as usize], words[*b as usize], words[*c as usize])
             }
-            Expression::Input(at) => input_word(data, *at as usize),
-            Expression::Slot(account, key) => database.storage(*account, self.values[*key as usize])?,
-            Expression::Account(field, address) => {
-                read_account(*field, self.values[*address as usize], sender, database)?
+            Expression::Select([condition, a, b]) => {
+                words[if words[*condition as usize].is_zero() { *b } else { *a } as usize]
             }
+            Expression::Input(at) => surroundings.input(*at),
+            Expression::Block(field) => surroundings.block(*field),
+            Expression::Place(number, account, key) => surroundings.place(*number, *account, *key)?,
+            Expression::Slot(account, key) => surroundings.slot(*account, words[*key as usize])?,
+            Expression::Account(field, address) => surroundings.account(*field, words[*address as usize])?,
             Expression::Assembled(text) => {
-                self.scratch.clear();
-                write(text, &self.values, &mut self.scratch);
-                U256::from_be_slice(&self.scratch)
+                values.scratch.clear();
+                write(text, words, &mut values.scratch);
+                U256::from_be_slice(&values.scratch)
             }
             Expression::Hash(text) => {
-                self.scratch.clear();
-                write(text, &self.values, &mut self.scratch);
-                keccak256(&self.scratch).into()
+                values.scratch.clear();
+                write(text, words, &mut values.scratch);
+                surroundings.hash(&values.scratch)
             }
         };
-        self.values[node as usize] = value;
+        words[node as usize] = value;
         Ok(())
-    }
-
-    /// A text with the values of its words.
-    pub fn write(&self, text: &Text) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(text.bytes.len());
-        write(text, &self.values, &mut bytes);
-        bytes
-    }
-}
-
-/// A value, possibly missing, that only the interpreter can read.
-#[derive(Debug)]
-pub struct Unread;
-
-impl From<Miss> for Unread {
-    fn from(_: Miss) -> Self {
-        Self
     }
 }
 
@@ -297,27 +364,4 @@ fn write(text: &Text, values: &[U256], into: &mut Vec<u8>) {
             Err(_) => into[at..at + length].copy_from_slice(&word[from..from + length]),
         }
     }
-}
-
-fn input_word(data: &[u8], at: usize) -> U256 {
-    let mut word = [0; 32];
-    let given = &data[at.min(data.len())..data.len().min(at + 32)];
-    word[..given.len()].copy_from_slice(given);
-    U256::from_be_bytes(word)
-}
-
-fn read_account(field: Field, word: U256, sender: Address, database: &mut RowDatabase) -> Result<U256, Unread> {
-    let address = Address::from_word(word.into());
-    // The call itself raises the sender's nonce: only the interpreter sees the account as the code does.
-    if address == sender {
-        return Err(Unread);
-    }
-    let info = database.basic(address)?.unwrap_or_default();
-    Ok(match field {
-        Field::Balance => info.balance,
-        // Code of which only the hash is known is the interpreter's to report.
-        Field::CodeSize => U256::from(info.code.as_ref().ok_or(Unread)?.len()),
-        Field::CodeHash if info.is_empty() => U256::ZERO,
-        Field::CodeHash => info.code_hash.into(),
-    })
 }

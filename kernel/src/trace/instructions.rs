@@ -14,6 +14,7 @@ use revm::{
 use super::{
     arithmetic::operands,
     course::{Course, Step, Unmodelled},
+    effects::Before,
     graph::{Field, MOST_NODES, ZERO},
     shadow::{ByteOrigin, Frame, Origin, whole_word},
 };
@@ -45,6 +46,9 @@ impl Course<'_> {
             }
             if opcode == op::EXP && origins[1] != Origin::Constant {
                 self.gas_varies += GAS_OF_EXP;
+                if let Some(effects) = &mut self.effects {
+                    effects.exponents.push(nodes[1]);
+                }
             }
             let node = self.graph.pure(opcode, nodes);
             self.origin(node)
@@ -72,7 +76,7 @@ impl Course<'_> {
     }
 
     /// Follow one instruction, which the interpreter is about to execute.
-    pub fn follow(&mut self, frame: &mut Frame, interpreter: &Interpreter) -> Step {
+    pub fn follow(&mut self, frame: &mut Frame, interpreter: &Interpreter, before: &mut impl Before) -> Step {
         let stack = interpreter.stack.data();
         let opcode = interpreter.bytecode.opcode();
         if frame.stack.len() != stack.len() || self.graph.len() > MOST_NODES {
@@ -80,6 +84,9 @@ impl Course<'_> {
         }
         if let Some(count) = operands(opcode) {
             return self.pure(frame, opcode, count, stack);
+        }
+        if self.effects.is_some() && self.follow_effect(frame, interpreter, before)? {
+            return Ok(());
         }
         // The operand at a depth, with its value.
         macro_rules! at {
@@ -120,6 +127,10 @@ impl Course<'_> {
             }
             op::JUMPI => {
                 let (condition, target) = (at!(1), at!(0));
+                if let Some(join) = self.convert(frame, interpreter)? {
+                    frame.join = Some(join);
+                    return Ok(());
+                }
                 self.require_truth(condition.0, condition.1)?;
                 if !condition.1.is_zero() {
                     self.require(target.0, target.1)?;
@@ -266,12 +277,12 @@ impl Course<'_> {
 }
 
 /// The word `depth` below the top; the caller has seen that it is there.
-fn peek(stack: &[U256], depth: usize) -> U256 {
+pub fn peek(stack: &[U256], depth: usize) -> U256 {
     stack.len().checked_sub(depth + 1).map_or(U256::ZERO, |at| stack[at])
 }
 
 /// Memory as it is now; what was never touched is zero.
-fn memory(interpreter: &Interpreter, range: Range<usize>) -> Vec<u8> {
+pub fn memory(interpreter: &Interpreter, range: Range<usize>) -> Vec<u8> {
     let mut bytes = vec![0; range.len()];
     let there = range.start.min(interpreter.memory.size())..range.end.min(interpreter.memory.size());
     bytes[..there.len()].copy_from_slice(&interpreter.memory.slice(there));

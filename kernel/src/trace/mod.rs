@@ -1,17 +1,24 @@
-//! Fast batches of views: record a call once, then replay only the part that depends on the calldata.
+//! Record a call once, then replay only the part that depends on what varies.
 //!
+//! Views in batches are here (`Traces`); transactions of a fleet's rows are in `specialise`, over the same recorder.
 //! All calls of a batch run on one unchanging state. What does not depend on the words in which their calldata
 //! differs is the same for all of them and is folded away while one of them is recorded. What remains is a few dozen
 //! operations and guards; calls that leave every recorded path go to the interpreter, which records the new one.
 
-mod arithmetic;
+pub mod arithmetic;
 mod course;
+mod diamond;
+mod effects;
+mod ending;
 mod graph;
 mod instructions;
 mod layout;
+mod places;
 mod recorder;
 mod shadow;
+mod surroundings;
 mod tree;
+mod watch;
 
 use revm::{
     context::{TxEnv, result::ExecutionResult},
@@ -19,10 +26,15 @@ use revm::{
 };
 
 use crate::machine::{Failure, Machine};
-use graph::MOST_NODES;
+pub use ending::{DataGas, Ending};
+pub use graph::{BlockField, Field, MOST_NODES, Values};
 pub use layout::Layout;
+pub use places::Places;
 pub use recorder::Recorder;
-use tree::{End, Replay, Tree};
+use surroundings::View;
+pub use surroundings::{Surroundings, Unread, read_account};
+pub use tree::{End, Path, Replay, Tree};
+pub use watch::{Fact, Stale, Watch};
 
 /// Recordings that may come before any of them has paid, and the calls that are to be expected for each.
 const ADVANCE: usize = 48;
@@ -50,6 +62,7 @@ pub struct Traces<'a> {
     layout: &'a Layout,
     sender: Address,
     tree: Tree,
+    values: Values,
     /// Outputs of these paths have been compared with the interpreter's.
     compared: HashSet<usize>,
     recordings: usize,
@@ -63,8 +76,17 @@ pub struct Traces<'a> {
 impl<'a> Traces<'a> {
     pub fn new(layout: &'a Layout, sender: Address, threads: usize) -> Self {
         let advance = ADVANCE.min(layout.calls / threads / CALLS_EXPECTED);
-        let tree = Tree::new();
-        Self { layout, sender, tree, compared: HashSet::default(), recordings: 0, fruitless: 0, replayed: 0, advance }
+        Self {
+            layout,
+            sender,
+            tree: Tree::new(),
+            values: Values::default(),
+            compared: HashSet::default(),
+            recordings: 0,
+            fruitless: 0,
+            replayed: 0,
+            advance,
+        }
     }
 
     pub fn recordings(&self) -> usize {
@@ -77,13 +99,24 @@ impl<'a> Traces<'a> {
 
     /// Answer a call from the recorded paths, or record its own. The machine must not be probing.
     pub fn call(&mut self, machine: &mut Machine, data: &[u8], tx: impl FnOnce() -> TxEnv) -> Result<Traced, Failure> {
-        match self.tree.replay(data, self.sender, machine.database()) {
-            Replay::Output(output, path) => {
+        match self.replay(machine, data) {
+            Replay::End(path) => {
                 self.replayed += 1;
-                Ok(Traced::Replayed(output, self.compared.insert(path)))
+                Ok(Traced::Replayed(self.output(path), self.compared.insert(path)))
             }
-            Replay::Unknown if self.may_record() => self.record(machine, data, tx()),
-            Replay::Unknown | Replay::Interpret => Ok(Traced::Interpret),
+            Replay::Unknown(_) if self.may_record() => self.record(machine, data, tx()),
+            Replay::Unknown(_) | Replay::Interpret => Ok(Traced::Interpret),
+        }
+    }
+
+    fn replay(&mut self, machine: &mut Machine, data: &[u8]) -> Replay {
+        self.tree.replay(&mut self.values, &mut View { data, sender: self.sender, database: machine.database() })
+    }
+
+    fn output(&self, path: usize) -> Vec<u8> {
+        match self.tree.end(path) {
+            End::Output(text) => self.values.write(text),
+            _ => Vec::new(),
         }
     }
 
@@ -109,10 +142,10 @@ impl<'a> Traces<'a> {
             return Err(Failure::Internal("a recorded path contradicts an earlier one".into()));
         }
         // A path that does not lead its own call to its own output would lead no other one right.
-        match self.tree.replay(data, self.sender, machine.database()) {
+        match self.replay(machine, data) {
             Replay::Interpret => {}
-            Replay::Unknown if !replayable => {}
-            Replay::Output(replayed, _) if output == Some(&replayed) => {}
+            Replay::Unknown(_) if !replayable => {}
+            Replay::End(path) if output == Some(&self.output(path)) => {}
             _ => return Err(Failure::Internal("a recorded path gives another output than its call".into())),
         }
         Ok(Traced::Recorded(result))

@@ -4,18 +4,25 @@
 //! expressed ends the recording: that path stays the interpreter's.
 
 use revm::{
-    Inspector,
-    context::ContextTr,
-    interpreter::{CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter, interpreter::EthInterpreter},
-    primitives::{Address, address},
+    Database, Inspector,
+    context::{ContextTr, result::ExecutionResult},
+    interpreter::{
+        CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter, interpreter::EthInterpreter,
+        interpreter_types::Jumps,
+    },
+    primitives::{Address, HashSet, U256, address},
 };
 
 use super::{
     course::{Course, Step, Unmodelled},
+    effects::{Before, Cell, Checkpoint, Effects},
+    ending::{Ending, PathGas, Write},
     graph::Graph,
     layout::Layout,
+    places::Places,
     shadow::{Bytes, Frame, Origin, text_of},
     tree::{End, Path},
+    watch::{Fact, Watch},
 };
 
 /// The precompile that returns its input.
@@ -23,6 +30,25 @@ const IDENTITY: Address = address!("0000000000000000000000000000000000000004");
 
 /// More gas than a byte of calldata can cost.
 const GAS_OF_BYTE: u64 = 64;
+/// Gas that must be left where a slot is written.
+const STIPEND: u64 = 2_300;
+
+/// The database below a transaction, which its own writes do not reach.
+struct Below<'a, D>(&'a mut D);
+
+impl<D: Database> Before for Below<'_, D> {
+    fn slot(&mut self, address: Address, key: U256) -> Result<U256, Unmodelled> {
+        self.0.storage(address, key).map_err(|_| Unmodelled)
+    }
+
+    fn has_code(&mut self, address: Address) -> Result<bool, Unmodelled> {
+        let info = self.0.basic(address).map_err(|_| Unmodelled)?.unwrap_or_default();
+        match info.code.as_ref() {
+            Some(code) if code.is_eip7702() => Err(Unmodelled),
+            _ => Ok(!info.is_empty_code_hash()),
+        }
+    }
+}
 
 /// Follows one call through the interpreter.
 pub struct Recorder<'a> {
@@ -33,19 +59,26 @@ pub struct Recorder<'a> {
     /// The least gas that any frame had left.
     least_gas: u64,
     output: Option<Bytes>,
+    /// What the execution cost.
+    spent: u64,
 }
 
 impl<'a> Recorder<'a> {
+    /// Follow a view: its calldata varies.
     pub fn new(graph: &'a mut Graph, layout: &Layout) -> Self {
         let nodes: Vec<_> = layout.differing.iter().map(|word| (word.at, word.length, graph.input(word.at))).collect();
-        Self {
-            course: Course::new(graph, GAS_OF_BYTE * layout.length as u64),
-            frames: Vec::new(),
-            calldata: Bytes::of_words(nodes),
-            ended: false,
-            least_gas: u64::MAX,
-            output: None,
-        }
+        Self::over(Course::new(graph, GAS_OF_BYTE * layout.length as u64, None), Bytes::of_words(nodes))
+    }
+
+    /// Follow a transaction: the words of its calldata at `holes`, the block and the state vary.
+    pub fn of_transaction(graph: &'a mut Graph, holes: &[usize], watch: &'a Watch, places: &'a Places) -> Self {
+        let nodes: Vec<_> = holes.iter().enumerate().map(|(hole, at)| (*at, 32, graph.input(hole))).collect();
+        let varies = GAS_OF_BYTE * 32 * holes.len() as u64 + STIPEND;
+        Self::over(Course::new(graph, varies, Some(Effects::new(watch, places))), Bytes::of_words(nodes))
+    }
+
+    fn over(course: Course<'a>, calldata: Bytes) -> Self {
+        Self { course, frames: Vec::new(), calldata, ended: false, least_gas: u64::MAX, output: None, spent: 0 }
     }
 
     /// The recording, completed with the call's output; `None` if the recording failed.
@@ -59,10 +92,54 @@ impl<'a> Recorder<'a> {
         Path { guards: self.course.guards, end }
     }
 
+    /// The recording of a transaction, and what it has taken for constant.
+    pub fn finish_transaction(mut self, result: &ExecutionResult, touched: Vec<Address>) -> (Path, HashSet<Fact>) {
+        let effects = self.course.effects.take();
+        let folded = effects.as_ref().map(|effects| effects.folded.clone()).unwrap_or_default();
+        let end = effects.and_then(|effects| self.ending(effects, result, touched));
+        let end = end.map_or(End::Interpret, |ending| End::Transaction(Box::new(ending)));
+        (Path { guards: self.course.guards, end }, folded)
+    }
+
+    fn ending(&self, effects: Effects<'_>, result: &ExecutionResult, touched: Vec<Address>) -> Option<Ending> {
+        let (success, bytes) = match result {
+            ExecutionResult::Success { output, .. } => (true, output.data()),
+            ExecutionResult::Revert { output, .. } => (false, output),
+            ExecutionResult::Halt { .. } => return None,
+        };
+        if self.ended || self.least_gas <= self.course.gas_varies {
+            return None;
+        }
+        let output = self.output.as_ref()?.text(bytes, |node| self.course.is_pinned(node));
+        let mut writes = Vec::new();
+        for (address, keys) in &effects.keys {
+            for cell in keys.iter().filter_map(|key| effects.cells.get(&(*address, *key))) {
+                if cell.current != cell.original {
+                    let fixed = self.course.graph.as_constant(cell.key);
+                    let place = fixed.map(|key| effects.places.number(*address, key));
+                    let Cell { key, original, current: value } = *cell;
+                    writes.push(Write { address: *address, key, original, value, place });
+                }
+            }
+        }
+        let gas = PathGas {
+            constant: self.spent,
+            stores: effects.stores,
+            exponents: effects.exponents,
+            choices: effects.choices,
+        };
+        Some(Ending { success, output, gas, writes, logs: effects.logs, touched })
+    }
+
     /// A call has ended: its output goes where the frame that made it wants it.
     fn call_ended(&mut self, inputs: &CallInputs, outcome: &CallOutcome) -> Step {
         let mut frame = self.frames.pop().ok_or(Unmodelled)?;
         let result = outcome.result.result;
+        if let Some(effects) = &mut self.course.effects
+            && !result.is_ok()
+        {
+            effects.undo(frame.checkpoint);
+        }
         if !result.is_ok() && !result.is_revert() {
             return Err(Unmodelled);
         }
@@ -84,7 +161,10 @@ impl<'a> Recorder<'a> {
                 caller.returned = frame.output;
                 caller.stack.push(Origin::Constant);
             }
-            None => self.output = Some(frame.output),
+            None => {
+                self.output = Some(frame.output);
+                self.spent = outcome.result.gas.limit() - outcome.result.gas.remaining();
+            }
         }
         Ok(())
     }
@@ -97,11 +177,17 @@ impl<'a> Recorder<'a> {
 }
 
 impl<CTX: ContextTr> Inspector<CTX, EthInterpreter> for Recorder<'_> {
-    fn step(&mut self, interpreter: &mut Interpreter<EthInterpreter>, _context: &mut CTX) {
+    fn step(&mut self, interpreter: &mut Interpreter<EthInterpreter>, context: &mut CTX) {
         self.attempt(|recorder| {
             let frame = recorder.frames.last_mut().ok_or(Unmodelled)?;
             frame.ran = true;
-            recorder.course.follow(frame, interpreter)
+            if let Some(join) = frame.join.take_if(|join| join.at == interpreter.bytecode.pc()) {
+                frame.stack = join.stack;
+            }
+            if frame.join.is_some() {
+                return Ok(());
+            }
+            recorder.course.follow(frame, interpreter, &mut Below(context.db_mut()))
         });
     }
 
@@ -118,8 +204,19 @@ impl<CTX: ContextTr> Inspector<CTX, EthInterpreter> for Recorder<'_> {
         });
     }
 
-    fn call(&mut self, _context: &mut CTX, _inputs: &mut CallInputs) -> Option<CallOutcome> {
+    fn call(&mut self, context: &mut CTX, inputs: &mut CallInputs) -> Option<CallOutcome> {
         self.attempt(|recorder| {
+            let mut checkpoint = Checkpoint::default();
+            if let Some(effects) = &mut recorder.course.effects {
+                if inputs.transfers_value() {
+                    return Err(Unmodelled);
+                }
+                for address in [inputs.bytecode_address, inputs.target_address] {
+                    effects.rely_on_code(address)?;
+                    Below(context.db_mut()).has_code(address)?;
+                }
+                checkpoint = effects.checkpoint();
+            }
             let calldata = match recorder.frames.last_mut() {
                 None => recorder.calldata.clone(),
                 Some(caller) => {
@@ -128,7 +225,7 @@ impl<CTX: ContextTr> Inspector<CTX, EthInterpreter> for Recorder<'_> {
                     calldata
                 }
             };
-            recorder.frames.push(Frame { calldata, ..Frame::default() });
+            recorder.frames.push(Frame { calldata, checkpoint, ..Frame::default() });
             Ok(())
         });
         None

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::graph::{Node, Part, Text};
+use super::{
+    diamond::Join,
+    effects::Checkpoint,
+    graph::{Node, Part, Text},
+};
 
 /// Shadow of a stack word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,4 +164,8 @@ pub struct Frame {
     pub pending: Option<(Bytes, Range<usize>)>,
     /// Whether the interpreter has run any of its code.
     pub ran: bool,
+    /// Where a converted branch ends; until then there is nothing to follow.
+    pub join: Option<Join>,
+    /// The effects of the transaction when it began.
+    pub checkpoint: Checkpoint,
 }

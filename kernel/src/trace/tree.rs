@@ -3,10 +3,15 @@
 //! An expression is computed where a path first needs it, so what no path needs is never computed, and what several
 //! paths share is computed once.
 
-use revm::primitives::{Address, U256};
+use std::collections::BTreeSet;
 
-use super::graph::{Graph, Node, Text};
-use crate::database::RowDatabase;
+use revm::primitives::U256;
+
+use super::{
+    ending::Ending,
+    graph::{Graph, Node, Text, Values},
+    surroundings::Surroundings,
+};
 
 /// What a path depends on: the value of an expression, or merely whether it is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,10 +23,22 @@ pub struct Guard {
 /// Where a recorded path ends.
 #[derive(Clone, Debug)]
 pub enum End {
-    /// The call returns this.
+    /// The view returns this.
     Output(Text),
+    /// The transaction does this.
+    Transaction(Box<Ending>),
     /// Only the interpreter knows.
     Interpret,
+}
+
+impl End {
+    fn nodes(&self) -> Vec<Node> {
+        match self {
+            Self::Output(text) => text.parts.iter().map(|part| part.node).collect(),
+            Self::Transaction(ending) => ending.nodes(),
+            Self::Interpret => Vec::new(),
+        }
+    }
 }
 
 /// One recorded call: the conditions of its path in order, and its result.
@@ -39,16 +56,15 @@ struct Step {
 
 enum Next {
     Fork(Guard, Vec<(U256, usize)>),
-    Output(Text),
-    Interpret,
+    End(End),
 }
 
 /// What a replay came to.
 pub enum Replay {
-    /// The output, and the step it came from.
-    Output(Vec<u8>, usize),
-    /// Nobody has gone this way yet.
-    Unknown,
+    /// The end of a path, at this step. Everything it is made of has its value.
+    End(usize),
+    /// Nobody has gone this way yet, from this step on.
+    Unknown(usize),
     /// This call is the interpreter's.
     Interpret,
 }
@@ -70,30 +86,65 @@ impl Tree {
         self.steps.iter().map(|step| step.schedule.len()).sum()
     }
 
-    /// Follow the recorded paths with this calldata.
-    pub fn replay(&mut self, data: &[u8], sender: Address, database: &mut RowDatabase) -> Replay {
-        let Self { graph, steps, .. } = self;
+    /// Follow the recorded paths with what varies.
+    pub fn replay(&self, values: &mut Values, surroundings: &mut impl Surroundings) -> Replay {
+        values.grow(&self.graph);
         let mut at = 0;
-        while let Some(step) = steps.get(at) {
+        while let Some(step) = self.steps.get(at) {
             for node in &step.schedule {
-                if graph.evaluate(*node, data, sender, database).is_err() {
+                if self.graph.evaluate(*node, values, surroundings).is_err() {
                     return Replay::Interpret;
                 }
             }
             at = match &step.next {
                 Next::Fork(guard, arms) => {
-                    let value = graph.value(guard.node);
+                    let value = values.get(guard.node);
                     let value = if guard.only_truth { U256::from(!value.is_zero()) } else { value };
                     match arms.iter().find(|(known, _)| *known == value) {
                         Some((_, next)) => *next,
-                        None => return Replay::Unknown,
+                        None => return Replay::Unknown(at),
                     }
                 }
-                Next::Output(text) => return Replay::Output(graph.write(text), at),
-                Next::Interpret => return Replay::Interpret,
+                Next::End(End::Interpret) => return Replay::Interpret,
+                Next::End(_) => return Replay::End(at),
             };
         }
-        Replay::Unknown
+        Replay::Unknown(at)
+    }
+
+    /// What a step that a replay ended at does.
+    pub fn end(&self, step: usize) -> &End {
+        match self.steps.get(step).map(|step| &step.next) {
+            Some(Next::End(end)) => end,
+            _ => &End::Interpret,
+        }
+    }
+
+    pub fn ending_mut(&mut self, step: usize) -> Option<&mut Ending> {
+        match self.steps.get_mut(step).map(|step| &mut step.next) {
+            Some(Next::End(End::Transaction(ending))) => Some(ending),
+            _ => None,
+        }
+    }
+
+    /// The condition that a step decides by, in words.
+    pub fn describe(&self, step: usize) -> String {
+        match self.steps.get(step).map(|step| &step.next) {
+            Some(Next::Fork(Guard { node, only_truth: true }, _)) => format!("truth of {}", self.graph.text(*node, 3)),
+            Some(Next::Fork(Guard { node, .. }, _)) => format!("value of {}", self.graph.text(*node, 3)),
+            _ => "no path yet".to_string(),
+        }
+    }
+
+    /// Compute what else of the graph is wanted after a replay.
+    pub fn evaluate(&self, wanted: &[Node], values: &mut Values, surroundings: &mut impl Surroundings) -> bool {
+        let (mut open, mut schedule) = (wanted.to_vec(), BTreeSet::new());
+        while let Some(node) = open.pop() {
+            if schedule.insert(node) {
+                self.graph.operands(node, |operand| open.push(operand));
+            }
+        }
+        schedule.into_iter().all(|node| self.graph.evaluate(node, values, surroundings).is_ok())
     }
 
     /// Add a path; its common part is shared. False if it contradicts the tree.
@@ -105,7 +156,9 @@ impl Tree {
         // The way that is known.
         while let Some(step) = self.steps.get_mut(at) {
             step.schedule.iter().for_each(|node| self.computed[*node as usize] = true);
-            let Next::Fork(known, arms) = &mut step.next else { return matches!(step.next, Next::Interpret) };
+            let Next::Fork(known, arms) = &mut step.next else {
+                return matches!(step.next, Next::End(End::Interpret));
+            };
             let Some((guard, value)) = guards.next() else { return matches!(path.end, End::Interpret) };
             if guard != *known {
                 return false;
@@ -124,12 +177,7 @@ impl Tree {
             let following = self.steps.len() + 1;
             self.steps.push(Step { schedule, next: Next::Fork(guard, vec![(value, following)]) });
         }
-        let last = match path.end {
-            End::Output(text) => {
-                Step { schedule: self.schedule(text.parts.iter().map(|part| part.node)), next: Next::Output(text) }
-            }
-            End::Interpret => Step { schedule: Vec::new(), next: Next::Interpret },
-        };
+        let last = Step { schedule: self.schedule(path.end.nodes()), next: Next::End(path.end) };
         self.steps.push(last);
         true
     }

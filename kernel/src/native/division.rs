@@ -1,0 +1,157 @@
+//! Division of numbers of a few limbs, lowest first: by the real size of the operands, never trapping.
+
+/// The most limbs a dividend has: the product of two words.
+pub const MOST: usize = 8;
+
+/// `high · 2^64 + low` by `divisor`, which is above `high`: quotient and remainder.
+#[inline(always)]
+pub fn divide_two_by_one(high: u64, low: u64, divisor: u64) -> (u64, u64) {
+    debug_assert!(high < divisor);
+    #[cfg(target_arch = "x86_64")]
+    {
+        let (quotient, remainder);
+        // SAFETY: the quotient fits into a register because `high` is below the divisor: the instruction cannot fault.
+        unsafe {
+            std::arch::asm!(
+                "div {divisor}",
+                divisor = in(reg) divisor,
+                inout("rax") low => quotient,
+                inout("rdx") high => remainder,
+                options(pure, nomem, nostack),
+            );
+        }
+        (quotient, remainder)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let number = u128::from(high) << 64 | u128::from(low);
+        ((number / u128::from(divisor)) as u64, (number % u128::from(divisor)) as u64)
+    }
+}
+
+fn significant(limbs: &[u64]) -> usize {
+    limbs.iter().rposition(|limb| *limb != 0).map_or(0, |at| at + 1)
+}
+
+/// Quotient and remainder; both are zero for the divisor zero. Each is as long as its operand at least.
+#[inline]
+pub fn divide(dividend: &[u64], divisor: &[u64], quotient: &mut [u64], remainder: &mut [u64]) {
+    quotient.fill(0);
+    remainder.fill(0);
+    let (n, m) = (significant(dividend), significant(divisor));
+    if m == 0 {
+        return;
+    }
+    if n < m {
+        remainder[..n].copy_from_slice(&dividend[..n]);
+    } else if n == 1 {
+        (quotient[0], remainder[0]) = (dividend[0] / divisor[0], dividend[0] % divisor[0]);
+    } else if m == 1 {
+        let mut rest = 0;
+        for at in (0..n).rev() {
+            (quotient[at], rest) = divide_two_by_one(rest, dividend[at], divisor[0]);
+        }
+        remainder[0] = rest;
+    } else {
+        divide_long(&dividend[..n], &divisor[..m], quotient, remainder);
+    }
+}
+
+/// Shift left by less than 64 bits; `into` may be one limb longer.
+fn shifted(limbs: &[u64], by: u32, into: &mut [u64]) {
+    let mut carried = 0;
+    for (at, place) in into.iter_mut().enumerate() {
+        let limb = limbs.get(at).copied().unwrap_or(0);
+        *place = limb << by | carried;
+        carried = if by == 0 { 0 } else { limb >> (64 - by) };
+    }
+}
+
+/// Schoolbook division by at least two limbs, limb by limb from the top.
+fn divide_long(dividend: &[u64], divisor: &[u64], quotient: &mut [u64], remainder: &mut [u64]) {
+    let (n, m) = (dividend.len(), divisor.len());
+    let by = divisor[m - 1].leading_zeros();
+    let (mut rest, mut scaled) = ([0; MOST + 1], [0; MOST]);
+    shifted(dividend, by, &mut rest[..=n]);
+    shifted(divisor, by, &mut scaled[..m]);
+    for at in (0..=n - m).rev() {
+        quotient[at] = next_limb(&mut rest[at..=at + m], &scaled[..m]);
+    }
+    for at in 0..m {
+        let above = if by == 0 { 0 } else { rest[at + 1] << (64 - by) };
+        remainder[at] = rest[at] >> by | if at + 1 < m { above } else { 0 };
+    }
+}
+
+/// One limb of the quotient; takes its multiple of the divisor from the rest.
+fn next_limb(rest: &mut [u64], divisor: &[u64]) -> u64 {
+    let m = divisor.len();
+    let (first, second) = (divisor[m - 1], divisor[m - 2]);
+    let (mut limb, mut left, mut too_large) = if rest[m] >= first {
+        let (left, carried) = rest[m - 1].overflowing_add(first);
+        (u64::MAX, left, !carried)
+    } else {
+        let (limb, left) = divide_two_by_one(rest[m], rest[m - 1], first);
+        (limb, left, true)
+    };
+    // The estimate from the top is at most two too large; the second limb shows nearly all of it.
+    while too_large && u128::from(limb) * u128::from(second) > (u128::from(left) << 64 | u128::from(rest[m - 2])) {
+        limb -= 1;
+        let (more, carried) = left.overflowing_add(first);
+        (left, too_large) = (more, !carried);
+    }
+    let (mut carried, mut borrowed) = (0, false);
+    for at in 0..m {
+        let product = u128::from(limb) * u128::from(divisor[at]) + u128::from(carried);
+        carried = (product >> 64) as u64;
+        (rest[at], borrowed) = subtract(rest[at], product as u64, borrowed);
+    }
+    (rest[m], borrowed) = subtract(rest[m], carried, borrowed);
+    if borrowed {
+        limb -= 1;
+        let mut carried = false;
+        for at in 0..m {
+            (rest[at], carried) = add(rest[at], divisor[at], carried);
+        }
+        rest[m] = rest[m].wrapping_add(u64::from(carried));
+    }
+    limb
+}
+
+#[inline(always)]
+pub fn add(a: u64, b: u64, carried: bool) -> (u64, bool) {
+    let (sum, first) = a.overflowing_add(b);
+    let (sum, second) = sum.overflowing_add(u64::from(carried));
+    (sum, first | second)
+}
+
+#[inline(always)]
+pub fn subtract(a: u64, b: u64, borrowed: bool) -> (u64, bool) {
+    let (rest, first) = a.overflowing_sub(b);
+    let (rest, second) = rest.overflowing_sub(u64::from(borrowed));
+    (rest, first | second)
+}
+
+#[cfg(test)]
+mod tests {
+    use revm::primitives::ruint::aliases::U512;
+
+    use super::*;
+    use crate::native::samples::Samples;
+
+    #[test]
+    fn every_size_divides_like_wide_integers() {
+        let mut samples = Samples::new(7);
+        for round in 0..200_000 {
+            let dividend = [samples.word().into_limbs(), samples.word().into_limbs()].concat();
+            let dividend = &dividend[..1 + round % MOST];
+            let divisor = samples.word().into_limbs();
+            let divisor = &divisor[..1 + (round / MOST) % 4];
+            let (mut quotient, mut remainder) = ([0; MOST], [0; MOST]);
+            divide(dividend, divisor, &mut quotient, &mut remainder);
+            let (a, b) = (U512::from_limbs_slice(dividend), U512::from_limbs_slice(divisor));
+            let expected = if b.is_zero() { (U512::ZERO, U512::ZERO) } else { (a / b, a % b) };
+            assert_eq!((U512::from_limbs(quotient), U512::from_limbs(remainder)), expected, "{a} by {b}");
+        }
+    }
+}

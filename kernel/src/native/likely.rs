@@ -1,0 +1,38 @@
+//! Which values are probably small, from rows that were seen: a guard of their width saves limbs.
+
+use revm::{bytecode::opcode as op, primitives::U256};
+
+use super::{
+    ir::{Function, Node, NodeId},
+    plan::Likely,
+    reference::evaluate,
+};
+
+/// Bits left free above the highest value that was seen.
+const MARGIN: usize = 24;
+
+/// Bounds for inputs and for results that can wrap, from rows that keep all guards.
+pub fn likely_bounds(function: &Function, rows: &[Vec<U256>]) -> Vec<Likely> {
+    let (mut highest, mut values) = (vec![0; function.nodes.len()], Vec::new());
+    let mut seen = false;
+    for row in rows {
+        if evaluate(function, row, &mut values).is_none() {
+            continue;
+        }
+        seen = true;
+        for (highest, value) in highest.iter_mut().zip(&values) {
+            *highest = value.bit_len().max(*highest);
+        }
+    }
+    if !seen {
+        return Vec::new();
+    }
+    let can_wrap = |node: &Node| {
+        matches!(node, Node::Input { .. } | Node::Pure(op::ADD | op::SUB | op::MUL | op::SHL | op::EXP, _))
+    };
+    let bounds = function.nodes.iter().zip(highest).enumerate().filter(|(_, (node, _))| can_wrap(node));
+    bounds
+        .map(|(at, (_, bits))| (at as NodeId, (bits + MARGIN).next_multiple_of(16).min(256) as u16))
+        .filter(|(_, bits)| *bits <= 192)
+        .collect()
+}

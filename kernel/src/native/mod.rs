@@ -1,0 +1,35 @@
+//! From straight-line code over 256-bit words to machine code for whole batches of rows.
+//!
+//! A recorder builds a [`ir::Function`]; [`plan::Plan`] is what is left of it after the passes.
+
+pub mod binding;
+mod bits;
+mod cranelift;
+mod division;
+pub mod dump;
+mod emit;
+pub mod executable;
+mod facts;
+mod faults;
+mod graph;
+mod helpers;
+mod interpreter;
+pub mod ir;
+mod kernels;
+pub mod likely;
+mod limbs;
+mod lower;
+mod lower_division;
+mod lower_pure;
+mod peepholes;
+pub mod plan;
+mod range;
+pub mod reference;
+pub mod rows;
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod scalar;
+#[cfg(test)]
+mod tests;
+mod transfer;

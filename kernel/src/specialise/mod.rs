@@ -1,0 +1,174 @@
+//! Transactions of a fleet's rows, replayed where their path is known: a tier above the interpreter, never instead.
+//!
+//! A call site (template, target, sender) has a tree of recorded paths. A row follows it by its own values; at the end
+//! of a path stand the status, output, writes and gas of the transaction. Where a guard fails nothing has been
+//! written, and the row goes to the interpreter, which records the new path within a budget.
+
+mod compare;
+mod row;
+mod site;
+mod statistics;
+
+use std::sync::{Arc, RwLock};
+
+use revm::{
+    context::{BlockEnv, TxEnv, result::ExecutionResult},
+    context_interface::cfg::GasParams,
+    primitives::{Address, HashMap, KECCAK_EMPTY, U256, hardfork::SpecId},
+    state::EvmState,
+};
+
+use crate::{
+    machine::{Failure, Machine, Rules, Settings},
+    overlay::Overlay,
+    trace::{Fact, Places, Watch},
+    world::World,
+};
+pub use site::Shape;
+use site::Site;
+pub use statistics::SiteStatistics;
+
+/// Whether transactions are replayed, and whether each replay is also interpreted and compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    On,
+    Check,
+}
+
+impl Mode {
+    /// By its name; `None` for `off`.
+    pub fn parse(name: &str) -> Result<Option<Self>, String> {
+        match name {
+            "off" => Ok(None),
+            "on" => Ok(Some(Self::On)),
+            "check" => Ok(Some(Self::Check)),
+            other => Err(format!("specialise is '{other}'; it is one of: off, on, check")),
+        }
+    }
+}
+
+/// A transaction of one row.
+pub struct Call<'a> {
+    pub shape: &'a Shape,
+    pub to: Address,
+    pub sender: Address,
+    /// Words of the calldata that vary.
+    pub holes: &'a [U256],
+    pub commit: bool,
+}
+
+/// What came of a transaction.
+pub enum Answer {
+    Replayed { success: bool, gas: u64, output: Vec<u8> },
+    Interpreted(ExecutionResult),
+}
+
+/// The recorded paths of one fleet.
+pub struct Specialiser {
+    mode: Mode,
+    watch: Watch,
+    places: Places,
+    params: GasParams,
+    /// What of the block is equal in every row whose calls are replayed.
+    block: BlockEnv,
+    sites: RwLock<HashMap<(u64, Address, Address), Arc<Site>>>,
+    /// A test's fault: recordings leave out their last guard.
+    fault: bool,
+}
+
+impl Specialiser {
+    /// `None` where the rules or the hard fork are not modelled.
+    pub fn new(mode: Mode, settings: &Settings, block: &BlockEnv, fault: bool) -> Option<Self> {
+        let modelled = (SpecId::LONDON..SpecId::AMSTERDAM).contains(&settings.spec);
+        (modelled && settings.rules == Rules::SIMULATION).then(|| Self {
+            mode,
+            watch: Watch::default(),
+            places: Places::default(),
+            params: GasParams::new_spec(settings.spec),
+            block: block.clone(),
+            sites: RwLock::default(),
+            fault,
+        })
+    }
+
+    /// Run a transaction, by replay where its path is known. The machine must not be probing.
+    pub fn call(
+        &self,
+        machine: &mut Machine,
+        block: &BlockEnv,
+        call: &Call<'_>,
+        tx: impl FnOnce() -> Result<TxEnv, Failure>,
+    ) -> Result<Answer, Failure> {
+        if !self.is_usual(block) {
+            return self.interpret(machine, tx()?, call.commit).map(Answer::Interpreted);
+        }
+        self.site(call).call(self, machine, block, call, tx)
+    }
+
+    /// Whether the block is as in every recording, but for what recordings leave open.
+    fn is_usual(&self, block: &BlockEnv) -> bool {
+        let usual = &self.block;
+        block.beneficiary == usual.beneficiary
+            && block.gas_limit == usual.gas_limit
+            && block.difficulty == usual.difficulty
+            && block.prevrandao == usual.prevrandao
+            && block.blob_excess_gas_and_price == usual.blob_excess_gas_and_price
+            && block.slot_num == usual.slot_num
+    }
+
+    fn site(&self, call: &Call<'_>) -> Arc<Site> {
+        let key = (call.shape.id, call.to, call.sender);
+        if let Some(site) = self.sites.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&key) {
+            return Arc::clone(site);
+        }
+        let mut sites = self.sites.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let next = sites.len() as u64;
+        Arc::clone(sites.entry(key).or_insert_with(|| Arc::new(Site::new(next, call, &self.params))))
+    }
+
+    pub fn interpret(&self, machine: &mut Machine, tx: TxEnv, commit: bool) -> Result<ExecutionResult, Failure> {
+        let (result, state) = machine.run(tx)?;
+        if commit {
+            self.commit(machine, state);
+        }
+        Ok(result)
+    }
+
+    fn commit(&self, machine: &mut Machine, state: EvmState) {
+        self.watch.change_by(&state);
+        machine.overlay().apply(state);
+    }
+
+    /// A slot that was written without a transaction.
+    pub fn wrote(&self, address: Address, key: U256) {
+        self.watch.change([Fact::Slot(address, key)]);
+    }
+
+    /// A row has been given other writes: where they differ from those it began with, nothing is constant.
+    pub fn replaced(&self, world: &World, initial: &Overlay, now: &Overlay) {
+        let code = |overlay: &Overlay, address: &Address| match overlay.get(address) {
+            Some(account) => (account.info.code_hash, account.cleared),
+            None => (world.account(address, |account| account.info.code_hash).unwrap_or(KECCAK_EMPTY), false),
+        };
+        let mut facts = Vec::new();
+        for (one, other) in [(initial, now), (now, initial)] {
+            for (address, account) in one.iter() {
+                let there = other.get(address);
+                let same = |key: &U256, value: &U256| there.and_then(|there| there.slots.get(key)) == Some(value);
+                let changed = account.slots.iter().filter(|(key, value)| !same(key, value));
+                facts.extend(changed.map(|(key, _)| Fact::Slot(*address, *key)));
+                if code(one, address) != code(other, address) {
+                    facts.push(Fact::Code(*address));
+                }
+            }
+        }
+        self.watch.change(facts);
+    }
+
+    pub fn statistics(&self) -> Vec<SiteStatistics> {
+        let sites = self.sites.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut all: Vec<SiteStatistics> = sites.values().map(|site| site.statistics()).collect();
+        all.sort_unstable_by_key(|site| (site.to, site.selector, site.sender));
+        all
+    }
+}

@@ -1,0 +1,92 @@
+//! A row as a replay sees it: holes of the calldata, block and state; and how a replayed transaction is kept in it.
+
+use revm::{
+    Database,
+    context::BlockEnv,
+    primitives::{Address, U256},
+};
+
+use crate::{
+    database::{Miss, RowDatabase},
+    trace::{BlockField, Ending, Fact, Field, Surroundings, Unread, Values, Watch, read_account},
+};
+
+pub struct RowView<'a> {
+    /// Words of the calldata that vary.
+    pub holes: &'a [U256],
+    pub block: &'a BlockEnv,
+    pub sender: Address,
+    pub database: &'a mut RowDatabase,
+}
+
+impl Surroundings for RowView<'_> {
+    #[inline]
+    fn input(&self, at: u32) -> U256 {
+        self.holes[at as usize]
+    }
+
+    #[inline]
+    fn block(&self, field: BlockField) -> U256 {
+        match field {
+            BlockField::Timestamp => self.block.timestamp,
+            BlockField::Number => self.block.number,
+            BlockField::BaseFee => U256::from(self.block.basefee),
+        }
+    }
+
+    #[inline]
+    fn slot(&mut self, account: Address, key: U256) -> Result<U256, Unread> {
+        Ok(self.database.storage(account, key)?)
+    }
+
+    #[inline]
+    fn place(&mut self, number: u32, account: Address, key: U256) -> Result<U256, Unread> {
+        if let Some(value) = self.database.overlay.plane.get(number) {
+            return Ok(value);
+        }
+        let value = self.database.storage(account, key)?;
+        self.database.overlay.plane.set(number, value);
+        Ok(value)
+    }
+
+    fn account(&mut self, field: Field, address: U256) -> Result<U256, Unread> {
+        read_account(field, address, self.sender, self.database)
+    }
+
+    fn hash(&mut self, bytes: &[u8]) -> U256 {
+        self.database.hashes.of_bytes(bytes)
+    }
+}
+
+/// Keep the effects of a replayed transaction, as the interpreter's would be kept. Every ending has its own number.
+pub fn keep(
+    database: &mut RowDatabase,
+    (number, ending): (u64, &Ending),
+    values: &Values,
+    sender: Address,
+    watch: &Watch,
+) -> Result<(), Miss> {
+    if !database.overlay.raise_nonce(sender) {
+        let mut info = database.basic(sender)?.unwrap_or_default();
+        info.nonce = info.nonce.saturating_add(1);
+        database.overlay.set_info(sender, info);
+    }
+    if !database.overlay.plane.settle(number) {
+        for address in &ending.touched {
+            if database.overlay.get(address).is_none() {
+                let info = database.basic(*address)?.unwrap_or_default();
+                database.overlay.set_info(*address, info);
+            }
+        }
+    }
+    for (write, key, value) in ending.changes(values) {
+        match write.place {
+            Some(place) => database.overlay.set_place(place, write.address, key, value),
+            None => {
+                watch.change([Fact::Slot(write.address, key)]);
+                database.overlay.set_slot(write.address, key, value);
+            }
+        }
+    }
+    Ok(())
+}

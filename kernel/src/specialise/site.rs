@@ -1,0 +1,357 @@
+//! One call site: the recorded paths of a template with its target and sender.
+
+use std::{
+    sync::{
+        Mutex, OnceLock, PoisonError, RwLock,
+        atomic::{AtomicU32, AtomicU64, Ordering::{Acquire, Relaxed, Release}},
+    },
+    time::Instant,
+};
+
+use revm::{
+    context::{BlockEnv, TxEnv, result::ExecutionResult},
+    context_interface::cfg::GasParams,
+    primitives::{Address, HashMap, U256},
+    state::EvmState,
+};
+
+use super::{
+    Answer, Call, Mode, Specialiser,
+    compare::{difference, touched},
+    row::{RowView, keep},
+    statistics::{Counts, SiteStatistics},
+};
+use crate::{
+    machine::{Failure, Machine},
+    trace::{DataGas, End, Ending, Fact, MOST_NODES, Recorder, Replay, Stale, Tree, Values},
+};
+
+/// Calls before the first recording: by then the rows have written what they write.
+const CALLS_BEFORE: u64 = 8;
+/// Recordings that may come before any of them has paid, and replayed calls that pay for one more.
+const ADVANCE: u64 = 64;
+const CALLS_A_RECORDING: u64 = 8;
+/// Recordings of one site.
+const MOST_RECORDINGS: u64 = 4_096;
+/// Hits of each path that are also interpreted, whatever the mode.
+const COMPARED: u32 = 2;
+/// Calls after which a site must have replayed one in eight, or it is left to the interpreter for good.
+const TRIAL: u64 = 20_000;
+
+/// A template as a call site knows it: calldata with zeros where it varies.
+#[derive(Debug)]
+pub struct Shape {
+    /// Equal for templates with equal calldata, holes and gas.
+    pub id: u64,
+    pub data: Vec<u8>,
+    pub holes: Vec<usize>,
+    pub gas: u64,
+}
+
+impl Shape {
+    pub fn new(data: Vec<u8>, holes: Vec<usize>, gas: u64) -> Self {
+        type Known = HashMap<(Vec<u8>, Vec<usize>, u64), u64>;
+        static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
+        let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let next = known.len() as u64;
+        let id = *known.entry((data.clone(), holes.clone(), gas)).or_insert(next);
+        Self { id, data, holes, gas }
+    }
+}
+
+/// What a call pays for its calldata: for the constant bytes, and for each byte of its holes that is not zero.
+struct Tariff {
+    base: DataGas,
+    byte: DataGas,
+    limit: u64,
+}
+
+impl Tariff {
+    fn new(shape: &Shape, params: &GasParams) -> Self {
+        let base = params.initial_tx_gas(&shape.data, false, 0, 0, 0, None);
+        let more = params.tx_token_non_zero_byte_multiplier() - 1;
+        Self {
+            base: DataGas { intrinsic: base.initial_regular_gas, floor: base.floor_gas },
+            byte: DataGas {
+                intrinsic: more * params.tx_token_cost(),
+                floor: more * params.tx_floor_cost_per_token(),
+            },
+            limit: shape.gas,
+        }
+    }
+
+    /// `None` where the gas limit may not allow the calldata.
+    fn of(&self, holes: &[U256]) -> Option<DataGas> {
+        let bytes: u64 = holes.iter().map(nonzero_bytes).sum();
+        let data = DataGas {
+            intrinsic: self.base.intrinsic + bytes * self.byte.intrinsic,
+            floor: self.base.floor + bytes * self.byte.floor,
+        };
+        (data.intrinsic.max(data.floor) <= self.limit).then_some(data)
+    }
+}
+
+#[inline]
+fn nonzero_bytes(word: &U256) -> u64 {
+    word.as_le_slice().iter().map(|byte| u64::from(*byte != 0)).sum()
+}
+
+/// Recorded paths, and by path how many of its replays have been compared.
+struct Paths {
+    tree: Tree,
+    compared: HashMap<usize, AtomicU32>,
+}
+
+impl Paths {
+    fn new() -> Self {
+        Self { tree: Tree::new(), compared: HashMap::default() }
+    }
+}
+
+pub struct Site {
+    /// Its number among the sites of the fleet, and how often its paths were forgotten.
+    index: u64,
+    generation: AtomicU64,
+    to: Address,
+    sender: Address,
+    selector: [u8; 4],
+    holes: Vec<usize>,
+    tariff: Tariff,
+    paths: RwLock<Paths>,
+    stale: Stale,
+    /// Memory for the values of one replay each.
+    spare: Mutex<Vec<Values>>,
+    counts: Counts,
+}
+
+impl Site {
+    pub fn new(index: u64, call: &Call<'_>, params: &GasParams) -> Self {
+        let mut selector = [0; 4];
+        let there = call.shape.data.len().min(4);
+        selector[..there].copy_from_slice(&call.shape.data[..there]);
+        Self {
+            index,
+            generation: AtomicU64::default(),
+            to: call.to,
+            sender: call.sender,
+            selector,
+            holes: call.shape.holes.clone(),
+            tariff: Tariff::new(call.shape, params),
+            paths: RwLock::new(Paths::new()),
+            stale: Stale::default(),
+            spare: Mutex::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The number of an ending among all there ever are in the fleet.
+    fn number(&self, step: usize) -> u64 {
+        self.index << 48 | (self.generation.load(Relaxed) & 0xffff) << 32 | step as u64
+    }
+
+    fn take_values(&self) -> Values {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give_values(&self, values: Values) {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(values);
+    }
+
+    /// Forget all paths, because something they rely on has changed.
+    fn refresh(&self) {
+        let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
+        if self.stale.load(Acquire) {
+            *paths = Paths::new();
+            self.generation.fetch_add(1, Relaxed);
+            self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.counts.resets.fetch_add(1, Relaxed);
+            self.stale.store(false, Release);
+        }
+    }
+
+    pub fn call(
+        &self,
+        all: &Specialiser,
+        machine: &mut Machine,
+        block: &BlockEnv,
+        call: &Call<'_>,
+        tx: impl FnOnce() -> Result<TxEnv, Failure>,
+    ) -> Result<Answer, Failure> {
+        let calls = self.counts.calls.fetch_add(1, Relaxed) + 1;
+        let interpret = |machine: &mut Machine, tx| all.interpret(machine, tx, call.commit).map(Answer::Interpreted);
+        let data = self.tariff.of(call.holes).filter(|_| calls > CALLS_BEFORE && !self.counts.is_off());
+        let Some(data) = data else { return interpret(machine, tx()?) };
+        if self.stale.load(Acquire) {
+            self.refresh();
+        }
+        // While another thread records here, the interpreter is faster than waiting.
+        let Ok(paths) = self.paths.try_read() else { return interpret(machine, tx()?) };
+        let mut values = self.take_values();
+        let mut view = RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
+        match paths.tree.replay(&mut values, &mut view) {
+            Replay::End(step) => {
+                let End::Transaction(ending) = paths.tree.end(step) else { return interpret(machine, tx()?) };
+                self.counts.hits.fetch_add(1, Relaxed);
+                let gas = ending.gas.used(&values, &all.params, data, ending.success);
+                if self.is_compared(all, &paths, step) {
+                    let (result, state) = machine.run(tx()?)?;
+                    let mut view = RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
+                    let logged = paths.tree.evaluate(&ending.log_nodes(), &mut values, &mut view);
+                    let found = (!logged).then(|| "a log cannot be read".into());
+                    let found = found.or_else(|| difference(ending, &values, gas, (&result, &state), call.sender));
+                    if let Some(found) = found {
+                        return Err(self.wrong(&found, call));
+                    }
+                }
+                let output = values.write(&ending.output);
+                let success = ending.success;
+                if call.commit {
+                    keep(machine.database(), (self.number(step), ending), &values, call.sender, &all.watch)
+                        .map_err(|miss| Failure::Missing(vec![miss]))?;
+                }
+                drop(paths);
+                self.give_values(values);
+                Ok(Answer::Replayed { success, gas, output })
+            }
+            Replay::Unknown(step) => {
+                self.counts.missed(step, || paths.tree.describe(step));
+                drop(paths);
+                self.give_values(values);
+                if self.may_record(calls) { self.record(all, machine, block, call, tx()?, data) } else { interpret(machine, tx()?) }
+            }
+            Replay::Interpret => {
+                self.counts.left.fetch_add(1, Relaxed);
+                drop(paths);
+                self.give_values(values);
+                interpret(machine, tx()?)
+            }
+        }
+    }
+
+    fn is_compared(&self, all: &Specialiser, paths: &Paths, step: usize) -> bool {
+        let seldom = |path: &AtomicU32| path.load(Relaxed) < COMPARED && path.fetch_add(1, Relaxed) < COMPARED;
+        all.mode == Mode::Check || paths.compared.get(&step).is_some_and(seldom)
+    }
+
+    fn wrong(&self, found: &str, call: &Call<'_>) -> Failure {
+        let selector = revm::primitives::hex::encode(self.selector);
+        Failure::Internal(format!(
+            "a replayed call of {} (selector {selector}, sender {}, words {:?}) differs from the interpreted one: \
+             {found}; please report this, and go on with specialise=off",
+            self.to, self.sender, call.holes
+        ))
+    }
+
+    fn may_record(&self, calls: u64) -> bool {
+        let counts = &self.counts;
+        let (hits, recordings) = (counts.hits.load(Relaxed), counts.recordings.load(Relaxed));
+        if calls >= TRIAL && hits < calls / 8 {
+            counts.switch_off("few calls are replayed");
+            return false;
+        }
+        recordings < MOST_RECORDINGS.min(ADVANCE + hits / CALLS_A_RECORDING)
+    }
+
+    /// Interpret a call, and know its path from now on.
+    fn record(
+        &self,
+        all: &Specialiser,
+        machine: &mut Machine,
+        block: &BlockEnv,
+        call: &Call<'_>,
+        tx: TxEnv,
+        data: DataGas,
+    ) -> Result<Answer, Failure> {
+        let started = Instant::now();
+        let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
+        self.counts.recordings.fetch_add(1, Relaxed);
+        let mut recorder = Recorder::of_transaction(&mut paths.tree.graph, &self.holes, &all.watch, &all.places);
+        let (result, state) = machine.record_transaction(tx, &mut recorder)?;
+        let (mut path, folded) = recorder.finish_transaction(&result, touched(&state, call.sender));
+        if all.fault {
+            path.guards.pop();
+        }
+        // What the path writes is no constant; a path that took it for one is of no use.
+        if let End::Transaction(ending) = &path.end {
+            let graph = &paths.tree.graph;
+            let fixed = ending.writes.iter().filter_map(|write| Some((write.address, graph.as_constant(write.key)?)));
+            all.watch.change(fixed.map(|(address, key)| Fact::Slot(address, key)));
+        }
+        let stale = self.stale.load(Acquire);
+        if !stale && all.watch.rely(&folded, &self.stale) {
+            self.add(all, &mut paths, path, machine, block, call, (&result, &state), data)?;
+        } else {
+            self.counts.discarded.fetch_add(1, Relaxed);
+        }
+        if paths.tree.graph.len() > MOST_NODES {
+            self.counts.switch_off("its paths are too many");
+        }
+        drop(paths);
+        self.counts.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
+        if call.commit {
+            all.commit(machine, state);
+        }
+        Ok(Answer::Interpreted(result))
+    }
+
+    /// Add a path. One that does not lead its own call to its own end would lead no other one right.
+    #[allow(clippy::too_many_arguments)]
+    fn add(
+        &self,
+        all: &Specialiser,
+        paths: &mut Paths,
+        path: crate::trace::Path,
+        machine: &mut Machine,
+        block: &BlockEnv,
+        call: &Call<'_>,
+        (result, state): (&ExecutionResult, &EvmState),
+        data: DataGas,
+    ) -> Result<(), Failure> {
+        let replayable = matches!(path.end, End::Transaction(_));
+        let found = if !paths.tree.insert(path) {
+            Some("its path contradicts an earlier one".to_string())
+        } else {
+            let mut values = Values::default();
+            let mut view = RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
+            match paths.tree.replay(&mut values, &mut view) {
+                Replay::End(step) => {
+                    let wanted = match paths.tree.end(step) {
+                        End::Transaction(ending) => ending.log_nodes(),
+                        _ => Vec::new(),
+                    };
+                    paths.tree.evaluate(&wanted, &mut values, &mut view);
+                    paths.compared.insert(step, Default::default());
+                    self.counts.paths.fetch_add(1, Relaxed);
+                    let Some(ending) = paths.tree.ending_mut(step) else { return Ok(()) };
+                    settle_gas(ending, &values, &all.params);
+                    let gas = ending.gas.used(&values, &all.params, data, ending.success);
+                    difference(ending, &values, gas, (result, state), call.sender)
+                }
+                Replay::Interpret => {
+                    self.counts.fruitless.fetch_add(1, Relaxed);
+                    None
+                }
+                Replay::Unknown(_) if !replayable => None,
+                Replay::Unknown(_) => Some("its path does not lead to its end".to_string()),
+            }
+        };
+        let Some(found) = found else { return Ok(()) };
+        match all.mode {
+            Mode::Check => Err(self.wrong(&format!("while it was recorded, {found}"), call)),
+            Mode::On => {
+                self.counts.switch_off(&found);
+                Ok(())
+            }
+        }
+    }
+
+    pub fn statistics(&self) -> SiteStatistics {
+        self.counts.statistics(self.to, self.sender, self.selector)
+    }
+}
+
+/// The gas of the recorded call is known as a whole: what does not vary is the rest.
+fn settle_gas(ending: &mut Ending, values: &Values, params: &GasParams) {
+    let (varying, _) = ending.gas.varying(values, params);
+    ending.gas.constant = ending.gas.constant.saturating_sub(varying);
+}

@@ -1,0 +1,89 @@
+//! What recordings take for constant, and who must forget when it changes.
+//!
+//! A slot that no row has ever written has the value that every row began with: recordings fold it. A later write to
+//! it, by whichever row, makes the recordings that folded it stale. Rows never see one another's writes, so it is
+//! enough that a write is noted here before the row that made it makes its next call.
+
+use std::sync::{
+    RwLock,
+    atomic::{AtomicBool, Ordering},
+};
+
+use revm::{
+    primitives::{Address, HashMap, HashSet, U256},
+    state::EvmState,
+};
+
+/// Something that is equal in all rows until one of them changes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fact {
+    Slot(Address, U256),
+    Code(Address),
+}
+
+/// Set once what somebody relies on has changed.
+pub type Stale = std::sync::Arc<AtomicBool>;
+
+#[derive(Default)]
+struct Noted {
+    changed: HashSet<Fact>,
+    relied_on: HashMap<Fact, Vec<Stale>>,
+}
+
+/// Which facts have changed, and who relies on those that have not.
+#[derive(Default)]
+pub struct Watch(RwLock<Noted>);
+
+impl Watch {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Noted> {
+        self.0.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    pub fn is_constant(&self, fact: &Fact) -> bool {
+        !self.read().changed.contains(fact)
+    }
+
+    /// Facts that are constant no longer. Returns whether somebody relied on one of them.
+    pub fn change(&self, facts: impl IntoIterator<Item = Fact>) -> bool {
+        let noted = self.read();
+        let fresh: Vec<Fact> = facts.into_iter().filter(|fact| !noted.changed.contains(fact)).collect();
+        drop(noted);
+        if fresh.is_empty() {
+            return false;
+        }
+        let mut noted = self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut relied = false;
+        for fact in fresh {
+            noted.changed.insert(fact);
+            for stale in noted.relied_on.remove(&fact).into_iter().flatten() {
+                stale.store(true, Ordering::Release);
+                relied = true;
+            }
+        }
+        relied
+    }
+
+    /// Rely on facts from now on; false, and nothing is noted, if one of them has changed already.
+    pub fn rely<'a>(&self, facts: impl IntoIterator<Item = &'a Fact> + Clone, stale: &Stale) -> bool {
+        let mut noted = self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if facts.clone().into_iter().any(|fact| noted.changed.contains(fact)) {
+            return false;
+        }
+        for fact in facts {
+            let relying = noted.relied_on.entry(*fact).or_default();
+            if !relying.iter().any(|known| std::sync::Arc::ptr_eq(known, stale)) {
+                relying.push(stale.clone());
+            }
+        }
+        true
+    }
+
+    /// Note the writes of an interpreted transaction.
+    pub fn change_by(&self, state: &EvmState) -> bool {
+        self.change(state.iter().filter(|(_, account)| account.is_touched()).flat_map(|(address, account)| {
+            let code = account.is_created() || account.is_selfdestructed();
+            let slots = account.storage.iter().filter(|(_, slot)| slot.is_changed());
+            code.then_some(Fact::Code(*address)).into_iter().chain(slots.map(|(key, _)| Fact::Slot(*address, *key)))
+        }))
+    }
+}
