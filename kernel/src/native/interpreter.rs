@@ -79,7 +79,13 @@ impl Layout {
 
 impl Interpreter {
     pub fn new(plan: &Plan) -> Self {
-        let mut layout = Layout { planes: 1, places: Vec::new(), values: Vec::new(), limbs: HashMap::default(), constants: Vec::new() };
+        let mut layout = Layout {
+            planes: 1,
+            places: Vec::new(),
+            values: Vec::new(),
+            limbs: HashMap::default(),
+            constants: Vec::new(),
+        };
         let (mut loads, mut steps) = (Vec::new(), Vec::new());
         for (at, node) in plan.function.nodes.iter().enumerate() {
             let size = limbs(plan.highs[at]);
@@ -114,18 +120,23 @@ impl Interpreter {
         }
     }
 
-    /// Run every row; flags are 1 where all guards hold.
-    pub fn run(&self, rows: &mut Rows<'_>) {
+    /// Run every row that has no result yet; where all guards hold, its flag becomes `number`.
+    pub fn run(&self, rows: &mut Rows<'_>, number: u8) {
         let mut planes: Vec<Plane> = vec![[0; BLOCK]; self.planes];
         for (plane, limb) in &self.constants {
             planes[*plane] = [*limb; BLOCK];
         }
         for first in (0..rows.count).step_by(BLOCK) {
-            self.run_block(rows, first, BLOCK.min(rows.count - first), &mut planes);
+            self.run_block(rows, number, first, &mut planes);
         }
     }
 
-    fn run_block(&self, rows: &mut Rows<'_>, first: usize, count: usize, planes: &mut [Plane]) {
+    fn run_block(&self, rows: &mut Rows<'_>, number: u8, first: usize, planes: &mut [Plane]) {
+        let count = BLOCK.min(rows.count - first);
+        let flags = &mut rows.flags[first..first + count];
+        if flags.iter().all(|flag| *flag != 0) {
+            return;
+        }
         for (plane, limb) in &self.loads {
             for row in 0..count {
                 planes[*plane][row] = rows.inputs[(first + row) * rows.input_stride + limb];
@@ -140,15 +151,18 @@ impl Interpreter {
         for test in &self.tests {
             check(test, planes, &mut failed);
         }
+        for (failed, flag) in failed.iter_mut().zip(flags) {
+            *failed |= u64::from(*flag);
+            if *failed == 0 {
+                *flag = number;
+            }
+        }
         for (at, output) in self.outputs.iter().enumerate() {
             for (row, _) in failed.iter().enumerate().take(count).filter(|(_, failed)| **failed == 0) {
                 for (limb, plane) in output.iter().enumerate() {
                     rows.outputs[(first + row) * rows.output_stride + 4 * at + limb] = planes[*plane][row];
                 }
             }
-        }
-        for (row, failed) in failed.iter().enumerate().take(count) {
-            rows.flags[first + row] = u8::from(*failed == 0);
         }
     }
 }
