@@ -43,12 +43,14 @@ pub struct Executable {
 
 impl Executable {
     /// Optimise and compile a function by the fastest back end that works here.
+    #[allow(dead_code, reason = "for recorders; the binding names a back end")]
     pub fn new(function: &Function, likely: &[Likely]) -> Result<Self, Malformed> {
         let plan = Plan::new(function, likely)?;
         Ok(Self::of_plan(&plan, Backend::allowed()))
     }
 
     /// The same for a tree of paths: one function with branches.
+    #[allow(dead_code, reason = "for recorders; the binding has straight paths only")]
     pub fn of_tree(tree: &Tree, likely: &[Likely]) -> Result<Self, Malformed> {
         let plan = Plan::of_tree(tree, likely)?;
         Ok(Self::of_plan(&plan, Backend::allowed()))

@@ -24,6 +24,7 @@ pub enum End {
     /// The outputs of a row that came here.
     Leaf(Vec<NodeId>),
     /// The case whose condition the node keeps: at most one does. A row that keeps none has no result.
+    #[allow(dead_code, reason = "for recorders; the binding has straight paths only")]
     Split(NodeId, Vec<(Condition, Branch)>),
 }
 
@@ -38,13 +39,6 @@ impl Tree {
         let mut whole = Function { nodes: self.nodes.clone(), ..Function::default() };
         self.root.collect(&mut whole);
         whole.verify()
-    }
-
-    /// Each leaf as a function of its own, in order.
-    pub fn paths(&self) -> Vec<Function> {
-        let mut found = Vec::new();
-        self.root.follow(&Function { nodes: self.nodes.clone(), ..Function::default() }, &mut found);
-        found
     }
 }
 
@@ -75,24 +69,6 @@ impl Branch {
             End::Split(node, cases) => {
                 whole.outputs.push(*node);
                 cases.iter().for_each(|(_, branch)| branch.collect(whole));
-            }
-        }
-    }
-
-    fn follow(&self, before: &Function, found: &mut Vec<Function>) {
-        let mut path = before.clone();
-        path.guards.extend(&self.guards);
-        match &self.end {
-            End::Leaf(outputs) => {
-                path.outputs.clone_from(outputs);
-                found.push(path);
-            }
-            End::Split(node, cases) => {
-                for (condition, branch) in cases {
-                    let mut path = path.clone();
-                    path.guards.push(Guard { node: *node, condition: *condition });
-                    branch.follow(&path, found);
-                }
             }
         }
     }
