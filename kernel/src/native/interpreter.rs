@@ -6,10 +6,11 @@ use revm::{
 };
 
 use super::{
-    ir::{Condition, Node, NodeId},
+    ir::{Condition, Function, Node, NodeId},
     kernels::{self, BLOCK, Kernel, Operand, Plane, Planes},
     plan::Plan,
     range::limbs,
+    reference::evaluate,
     rows::Rows,
 };
 
@@ -28,6 +29,9 @@ struct Test {
     condition: Condition,
 }
 
+/// Fewer rows than this are computed one by one: a block costs the same however many of its rows are used.
+const FEW: usize = 8;
+
 /// A plan laid out on planes: 32 rows of one limb each.
 pub struct Interpreter {
     loads: Vec<(usize, usize)>,
@@ -37,6 +41,8 @@ pub struct Interpreter {
     constants: Vec<(usize, u64)>,
     planes: usize,
     impossible: bool,
+    /// What is executed, for a few rows.
+    function: Function,
 }
 
 /// Gives planes to nodes; plane 0 is zero.
@@ -117,17 +123,37 @@ impl Interpreter {
             constants: layout.constants,
             planes: layout.planes,
             impossible: plan.impossible,
+            function: plan.function.clone(),
         }
     }
 
     /// Run every row that has no result yet; where all guards hold, its flag becomes `number`.
     pub fn run(&self, rows: &mut Rows<'_>, number: u8) {
+        if rows.count < FEW {
+            return self.run_singly(rows, number);
+        }
         let mut planes: Vec<Plane> = vec![[0; BLOCK]; self.planes];
         for (plane, limb) in &self.constants {
             planes[*plane] = [*limb; BLOCK];
         }
         for first in (0..rows.count).step_by(BLOCK) {
             self.run_block(rows, number, first, &mut planes);
+        }
+    }
+
+    fn run_singly(&self, rows: &mut Rows<'_>, number: u8) {
+        let (words, mut values) = (self.function.input_words(), Vec::new());
+        for row in (0..rows.count).filter(|_| !self.impossible) {
+            if rows.flags[row] != 0 {
+                continue;
+            }
+            let limbs = &rows.inputs[row * rows.input_stride..][..4 * words];
+            let given: Vec<U256> = limbs.chunks_exact(4).map(U256::from_limbs_slice).collect();
+            let Some(outputs) = evaluate(&self.function, &given, &mut values) else { continue };
+            rows.flags[row] = number;
+            for (output, word) in outputs.iter().enumerate() {
+                rows.outputs[row * rows.output_stride + 4 * output..][..4].copy_from_slice(word.as_limbs());
+            }
         }
     }
 

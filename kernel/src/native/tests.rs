@@ -178,6 +178,17 @@ fn random_functions_are_exact_in_every_back_end() {
 }
 
 #[test]
+fn a_few_rows_are_as_exact_as_many() {
+    for seed in 0..300 {
+        let Case { function, rows, expected } = case(seed, 5, 2 + seed as usize % 30, 40);
+        for (rows, expected) in rows.chunks(3).zip(expected.chunks(3)) {
+            let few = Case { function: function.clone(), rows: rows.to_vec(), expected: expected.to_vec() };
+            assert_eq!(difference(&few, Backend::Interpreter, &[]), None, "seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn guards_of_width_refuse_rows_but_change_no_result() {
     let mut narrower = 0;
     for seed in 0..600 {
