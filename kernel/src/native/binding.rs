@@ -135,7 +135,8 @@ impl NativeBuilder {
         };
         let began = Instant::now();
         let malformed = |error: super::ir::Malformed| PyValueError::new_err(error.to_string());
-        let plan = Plan::new(&function, &likely_bounds(&function, &rows)).map_err(malformed)?;
+        let likely = likely_bounds(&function, &rows);
+        let plan = Plan::new(&function, &likely).map_err(malformed)?;
         let executable = backend.map(|backend| Arc::new(Executable::of_plan(&plan, backend)));
         Ok(NativeCode { seconds: began.elapsed().as_secs_f64(), function, plan, executable })
     }

@@ -5,10 +5,16 @@ use cranelift_codegen::{
     settings::{self, Configurable},
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_jit::{JITBuilder, JITMemoryProvider, JITModule};
-use cranelift_module::{Linkage, Module, default_libcall_names};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{Linkage, Module, ModuleResult, default_libcall_names};
 
-use super::{emit::emit, ir::Part, lower::lower, plan::Plan, rows::Rows};
+use super::{
+    emit::emit,
+    ir::Part,
+    lower::{Lowered, lower},
+    plan::Plan,
+    rows::Rows,
+};
 
 /// Inputs, outputs, flags, rows, and the bytes from one row to the next of inputs and outputs.
 type Entry = unsafe extern "C" fn(*const u64, *mut u64, *mut u8, usize, usize, usize);
@@ -30,27 +36,16 @@ unsafe impl Sync for Machine {}
 impl Machine {
     /// Compile a plan; fails where this processor or executable memory is not to be had.
     pub fn new(plan: &Plan) -> Result<Self, String> {
-        Self::with_memory(plan, None)
-    }
-
-    pub fn with_memory(plan: &Plan, memory: Option<Box<dyn JITMemoryProvider + Send>>) -> Result<Self, String> {
         let lowered = lower(plan);
-        let mut module = module(memory)?;
-        let mut context = module.make_context();
-        for _ in 0..6 {
-            context.func.signature.params.push(AbiParam::new(I64));
+        let mut module = module()?;
+        match define(&mut module, &lowered) {
+            Ok((entry, size)) => Ok(Self { entry, module: Some(module), _texts: lowered.texts, size }),
+            Err(error) => {
+                // SAFETY: there is no code yet that anybody could run.
+                unsafe { module.free_memory() };
+                Err(format!("no machine code: {error}"))
+            }
         }
-        let mut scratch = FunctionBuilderContext::new();
-        let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-        emit(builder, &lowered, module.isa().default_call_conv());
-        let failed = |error: cranelift_module::ModuleError| format!("no machine code: {error}");
-        let id = module.declare_function("rows", Linkage::Export, &context.func.signature).map_err(failed)?;
-        module.define_function(id, &mut context).map_err(failed)?;
-        let size = context.compiled_code().map_or(0, |code| code.code_buffer().len());
-        module.finalize_definitions().map_err(failed)?;
-        // SAFETY: the function was made with exactly this signature, by the default convention for C of this machine.
-        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(module.get_finalized_function(id)) };
-        Ok(Self { entry, module: Some(module), _texts: lowered.texts, size })
     }
 
     /// Run every row. The caller has checked that they lie inside their slices.
@@ -78,11 +73,28 @@ impl Drop for Machine {
     }
 }
 
-fn module(memory: Option<Box<dyn JITMemoryProvider + Send>>) -> Result<JITModule, String> {
+/// Make the function and all of its code executable; returns it with its size.
+fn define(module: &mut JITModule, lowered: &Lowered) -> ModuleResult<(Entry, usize)> {
+    let mut context = module.make_context();
+    context.func.signature.params.extend([AbiParam::new(I64); 6]);
+    let mut scratch = FunctionBuilderContext::new();
+    let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
+    emit(builder, lowered, module.isa().default_call_conv());
+    let id = module.declare_function("rows", Linkage::Export, &context.func.signature)?;
+    module.define_function(id, &mut context)?;
+    let size = context.compiled_code().map_or(0, |code| code.code_buffer().len());
+    module.finalize_definitions()?;
+    // SAFETY: the function was made with exactly this signature, by the convention of this machine for C.
+    let entry = unsafe { std::mem::transmute::<*const u8, Entry>(module.get_finalized_function(id)) };
+    Ok((entry, size))
+}
+
+fn module() -> Result<JITModule, String> {
     let mut flags = settings::builder();
     let verified = if cfg!(test) { "true" } else { "false" };
     for (name, value) in [
-        ("opt_level", "speed"),
+        // The limbs are folded already: Cranelift's own passes double the time to compile and gain nothing.
+        ("opt_level", "none"),
         ("enable_verifier", verified),
         ("enable_alias_analysis", "false"),
         ("unwind_info", "false"),
@@ -93,9 +105,5 @@ fn module(memory: Option<Box<dyn JITMemoryProvider + Send>>) -> Result<JITModule
     }
     let host = cranelift_native::builder()?;
     let isa = host.finish(settings::Flags::new(flags)).map_err(|error| error.to_string())?;
-    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-    if let Some(memory) = memory {
-        builder.memory_provider(memory);
-    }
-    Ok(JITModule::new(builder))
+    Ok(JITModule::new(JITBuilder::with_isa(isa, default_libcall_names())))
 }

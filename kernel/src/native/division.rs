@@ -52,6 +52,8 @@ pub fn divide(dividend: &[u64], divisor: &[u64], quotient: &mut [u64], remainder
             (quotient[at], rest) = divide_two_by_one(rest, dividend[at], divisor[0]);
         }
         remainder[0] = rest;
+    } else if m == 2 {
+        divide_by_two(&dividend[..n], [divisor[0], divisor[1]], quotient, remainder);
     } else {
         divide_long(&dividend[..n], &divisor[..m], quotient, remainder);
     }
@@ -67,7 +69,41 @@ fn shifted(limbs: &[u64], by: u32, into: &mut [u64]) {
     }
 }
 
-/// Schoolbook division by at least two limbs, limb by limb from the top.
+/// Division by two limbs, the most common one of large amounts: everything stays in registers.
+fn divide_by_two(dividend: &[u64], divisor: [u64; 2], quotient: &mut [u64], remainder: &mut [u64]) {
+    let by = divisor[1].leading_zeros();
+    let scaled = (u128::from(divisor[1]) << 64 | u128::from(divisor[0])) << by;
+    let (low, high) = (scaled as u64, (scaled >> 64) as u64);
+    let above = |limb: u64| if by == 0 { 0 } else { limb >> (64 - by) };
+    let at = |at: usize| dividend[at] << by | if at > 0 { above(dividend[at - 1]) } else { 0 };
+    let last = dividend.len() - 1;
+    let mut rest = u128::from(above(dividend[last])) << 64 | u128::from(at(last));
+    for place in (0..last).rev() {
+        let top = (rest >> 64) as u64;
+        let (mut limb, left, carried) = if top >= high {
+            let (left, carried) = (rest as u64).overflowing_add(high);
+            (u64::MAX, left, carried)
+        } else {
+            let (limb, left) = divide_two_by_one(top, rest as u64, high);
+            (limb, left, false)
+        };
+        let whole = u128::from(left) << 64 | u128::from(at(place));
+        let (mut next, borrowed) = whole.overflowing_sub(u128::from(limb) * u128::from(low));
+        // The estimate is at most two too large.
+        let mut below = borrowed && !carried;
+        while below {
+            limb -= 1;
+            let (more, wrapped) = next.overflowing_add(scaled);
+            (next, below) = (more, !wrapped);
+        }
+        quotient[place] = limb;
+        rest = next;
+    }
+    rest >>= by;
+    (remainder[0], remainder[1]) = (rest as u64, (rest >> 64) as u64);
+}
+
+/// Schoolbook division by at least three limbs, limb by limb from the top.
 fn divide_long(dividend: &[u64], divisor: &[u64], quotient: &mut [u64], remainder: &mut [u64]) {
     let (n, m) = (dividend.len(), divisor.len());
     let by = divisor[m - 1].leading_zeros();

@@ -39,14 +39,17 @@ fn node_text(node: &Node) -> String {
     }
 }
 
+fn condition_text(condition: Condition) -> String {
+    match condition {
+        Condition::Zero => "= 0".to_owned(),
+        Condition::NonZero => "!= 0".to_owned(),
+        Condition::Equal(value) => format!("= {}", number(value)),
+    }
+}
+
 fn ends(text: &mut String, function: &Function) {
     for guard in &function.guards {
-        let wanted = match guard.condition {
-            Condition::Zero => "= 0".to_owned(),
-            Condition::NonZero => "!= 0".to_owned(),
-            Condition::Equal(value) => format!("= {}", number(value)),
-        };
-        let _ = writeln!(text, "guard %{} {wanted}", guard.node);
+        let _ = writeln!(text, "guard %{} {}", guard.node, condition_text(guard.condition));
     }
     for (at, node) in function.outputs.iter().enumerate() {
         let _ = writeln!(text, "output {at} = %{node}");
@@ -63,10 +66,10 @@ pub fn function_text(function: &Function) -> String {
     text
 }
 
-/// What is left of it, with the size of every value.
+/// What is left of it, with the size of every value; the cases of a split are indented.
 pub fn plan_text(plan: &Plan) -> String {
     let mut text = String::new();
-    for (at, node) in plan.function.nodes.iter().enumerate() {
+    for (at, node) in plan.function.nodes.iter().enumerate().skip(plan.shared) {
         let bits = plan.highs[at].bit_len();
         let size = match node {
             Node::Constant(_) => String::new(),
@@ -78,6 +81,13 @@ pub fn plan_text(plan: &Plan) -> String {
         text.push_str("guards contradict each other: every row fails\n");
     }
     ends(&mut text, &plan.function);
+    for (condition, case) in plan.split.iter().flat_map(|split| &split.cases) {
+        let node = plan.split.as_ref().map_or(0, |split| split.node);
+        let _ = writeln!(text, "case %{node} {}", condition_text(*condition));
+        plan_text(case).lines().for_each(|line| {
+            let _ = writeln!(text, "    {line}");
+        });
+    }
     text
 }
 

@@ -2,7 +2,7 @@
 
 use cranelift_codegen::{
     ir::{
-        AbiParam, InstBuilder, MemFlags, SigRef, Signature, StackSlot, StackSlotData, StackSlotKind, Value,
+        AbiParam, Block, InstBuilder, MemFlags, SigRef, Signature, StackSlot, StackSlotData, StackSlotKind, Value,
         condcodes::IntCC,
         types::{I8, I64, I128},
     },
@@ -22,6 +22,8 @@ struct Emitter<'a, 'b> {
     values: Vec<Option<Value>>,
     input: Value,
     output: Value,
+    /// Where every row ends, with its flag.
+    end: Block,
     /// Bits that must all be zero.
     failed: Option<Value>,
     /// Where calls find their arguments and leave their results.
@@ -46,12 +48,11 @@ pub fn emit(mut builder: FunctionBuilder<'_>, lowered: &Lowered, convention: Cal
     let [input, output, flag, left]: [Value; 4] = builder.block_params(head).try_into().expect("four of them");
     builder.ins().brif(left, body, &[], done, &[]);
     builder.switch_to_block(body);
-    let failed = emit_row(&mut builder, lowered, convention, input, output);
-    let ok = match failed {
-        Some(failed) => builder.ins().icmp_imm(IntCC::Equal, failed, 0),
-        None => builder.ins().iconst(I8, 1),
-    };
-    builder.ins().store(MemFlags::trusted(), ok, flag, 0);
+    let end = builder.create_block();
+    let number = builder.append_block_param(end, I8);
+    emit_row(&mut builder, lowered, convention, [input, output], end);
+    builder.switch_to_block(end);
+    builder.ins().store(MemFlags::trusted(), number, flag, 0);
     let next = [
         builder.ins().iadd(input, input_step),
         builder.ins().iadd(output, output_step),
@@ -69,15 +70,10 @@ fn emit_row(
     builder: &mut FunctionBuilder<'_>,
     lowered: &Lowered,
     convention: CallConv,
-    input: Value,
-    output: Value,
-) -> Option<Value> {
-    let mut most = [1, 1];
-    for instruction in &lowered.writer.code {
-        if let Instruction::Call { arguments, results, .. } = instruction {
-            most = [most[0].max(arguments.len() as u32), most[1].max(*results)];
-        }
-    }
+    [input, output]: [Value; 2],
+    end: Block,
+) {
+    let most = most_limbs(&lowered.writer.code);
     let mut slot = |limbs: u32| {
         builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 8 * limbs.max(4), 3))
     };
@@ -86,11 +82,24 @@ fn emit_row(
     signature.params.extend([AbiParam::new(I64); 3]);
     let signature = builder.import_signature(signature);
     let values = vec![None; lowered.writer.values as usize];
-    let mut emitter = Emitter { builder, lowered, values, input, output, failed: None, arguments, results, signature };
-    for instruction in &lowered.writer.code {
-        emitter.emit(instruction);
-    }
-    emitter.failed
+    let mut emitter =
+        Emitter { builder, lowered, values, input, output, end, failed: None, arguments, results, signature };
+    lowered.writer.code.iter().for_each(|instruction| emitter.emit(instruction));
+}
+
+/// The most limbs that a call takes, and gives.
+fn most_limbs(code: &[Instruction]) -> [u32; 2] {
+    code.iter().fold([1, 1], |most, instruction| {
+        let [taken, given] = match instruction {
+            Instruction::Call { arguments, results, .. } => [arguments.len() as u32, *results],
+            Instruction::Branch { then, otherwise, .. } => {
+                let (then, otherwise) = (most_limbs(then), most_limbs(otherwise));
+                [then[0].max(otherwise[0]), then[1].max(otherwise[1])]
+            }
+            _ => return most,
+        };
+        [most[0].max(taken), most[1].max(given)]
+    })
 }
 
 impl Emitter<'_, '_> {
@@ -149,7 +158,34 @@ impl Emitter<'_, '_> {
                     None => limb,
                 });
             }
+            Instruction::Branch { condition, then, otherwise } => self.branch(*condition, [then, otherwise]),
+            Instruction::End(number) => self.finish(*number),
         }
+    }
+
+    fn branch(&mut self, condition: Limb, sides: [&[Instruction]; 2]) {
+        let condition = self.limb(condition);
+        let blocks = [self.builder.create_block(), self.builder.create_block()];
+        self.builder.ins().brif(condition, blocks[0], &[], blocks[1], &[]);
+        let failed = self.failed;
+        for (block, side) in blocks.into_iter().zip(sides) {
+            self.builder.switch_to_block(block);
+            self.failed = failed;
+            side.iter().for_each(|instruction| self.emit(instruction));
+        }
+    }
+
+    /// End a row with a number where it did not fail.
+    fn finish(&mut self, number: u8) {
+        let mut flag = self.builder.ins().iconst(I8, i64::from(number));
+        if let Some(failed) = self.failed.filter(|_| number > 0) {
+            let none = self.builder.ins().iconst(I8, 0);
+            flag = match number {
+                1 => self.builder.ins().icmp_imm(IntCC::Equal, failed, 0),
+                _ => self.builder.ins().select(failed, none, flag),
+            };
+        }
+        self.builder.ins().jump(self.end, &[flag.into()]);
     }
 
     fn binary(&mut self, into: u32, binary: Binary, a: Limb, b: Limb) {

@@ -6,6 +6,7 @@ use super::{
     ir::{Function, Malformed},
     plan::{Likely, Plan},
     rows::Rows,
+    tree::Tree,
 };
 
 /// The setting that forbids machine code: `MAYAVI_JIT=0`.
@@ -28,7 +29,8 @@ impl Backend {
 }
 
 enum Code {
-    Interpreter(Interpreter),
+    /// One for each leaf, with its number.
+    Interpreter(Vec<(u8, Interpreter)>),
     Machine(Machine),
 }
 
@@ -41,8 +43,16 @@ pub struct Executable {
 
 impl Executable {
     /// Optimise and compile a function by the fastest back end that works here.
+    #[allow(dead_code, reason = "for recorders; the binding names a back end")]
     pub fn new(function: &Function, likely: &[Likely]) -> Result<Self, Malformed> {
         let plan = Plan::new(function, likely)?;
+        Ok(Self::of_plan(&plan, Backend::allowed()))
+    }
+
+    /// The same for a tree of paths: one function with branches.
+    #[allow(dead_code, reason = "for recorders; the binding has straight paths only")]
+    pub fn of_tree(tree: &Tree, likely: &[Likely]) -> Result<Self, Malformed> {
+        let plan = Plan::of_tree(tree, likely)?;
         Ok(Self::of_plan(&plan, Backend::allowed()))
     }
 
@@ -53,9 +63,9 @@ impl Executable {
             Backend::Interpreter => Err(String::new()),
         };
         Self {
-            code: code.unwrap_or_else(|_| Code::Interpreter(Interpreter::new(plan))),
-            input_words: plan.function.input_words(),
-            output_words: plan.function.outputs.len(),
+            code: code.unwrap_or_else(|_| Code::Interpreter(interpreters(plan))),
+            input_words: plan.input_words(),
+            output_words: plan.output_words(),
         }
     }
 
@@ -71,14 +81,23 @@ impl Executable {
         if let Code::Machine(machine) = &self.code { machine.size } else { 0 }
     }
 
-    /// Run every row: its flag becomes 1 and its outputs are written where all guards hold, otherwise the flag becomes 0.
+    /// Run every row: where all guards hold, its flag becomes the number of its leaf, from 1, and its outputs are written;
+    /// otherwise its flag becomes 0.
     ///
     /// Panics where rows do not lie inside their slices.
     pub fn run(&self, rows: &mut Rows<'_>) {
         rows.check(self.input_words, self.output_words);
         match &self.code {
-            Code::Interpreter(interpreter) => interpreter.run(rows),
+            Code::Interpreter(leaves) => {
+                rows.flags[..rows.count].fill(0);
+                leaves.iter().for_each(|(number, interpreter)| interpreter.run(rows, *number));
+            }
             Code::Machine(machine) => machine.run(rows),
         }
     }
+}
+
+/// An interpreter for each leaf, of the plans that lead to it.
+fn interpreters(plan: &Plan) -> Vec<(u8, Interpreter)> {
+    plan.paths().iter().map(|path| (path.number, Interpreter::new(path))).collect()
 }

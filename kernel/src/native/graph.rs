@@ -13,7 +13,7 @@ use super::{
 use crate::trace::arithmetic::{compute, operands};
 
 /// What is certain grows with every guard: a node is simplified by what held when it was made.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Graph {
     pub nodes: Vec<Node>,
     known: HashMap<Node, NodeId>,

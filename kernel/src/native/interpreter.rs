@@ -6,10 +6,11 @@ use revm::{
 };
 
 use super::{
-    ir::{Condition, Node, NodeId},
+    ir::{Condition, Function, Node, NodeId},
     kernels::{self, BLOCK, Kernel, Operand, Plane, Planes},
     plan::Plan,
     range::limbs,
+    reference::evaluate,
     rows::Rows,
 };
 
@@ -28,6 +29,9 @@ struct Test {
     condition: Condition,
 }
 
+/// Fewer rows than this are computed one by one: a block costs the same however many of its rows are used.
+const FEW: usize = 8;
+
 /// A plan laid out on planes: 32 rows of one limb each.
 pub struct Interpreter {
     loads: Vec<(usize, usize)>,
@@ -37,6 +41,8 @@ pub struct Interpreter {
     constants: Vec<(usize, u64)>,
     planes: usize,
     impossible: bool,
+    /// What is executed, for a few rows.
+    function: Function,
 }
 
 /// Gives planes to nodes; plane 0 is zero.
@@ -79,7 +85,13 @@ impl Layout {
 
 impl Interpreter {
     pub fn new(plan: &Plan) -> Self {
-        let mut layout = Layout { planes: 1, places: Vec::new(), values: Vec::new(), limbs: HashMap::default(), constants: Vec::new() };
+        let mut layout = Layout {
+            planes: 1,
+            places: Vec::new(),
+            values: Vec::new(),
+            limbs: HashMap::default(),
+            constants: Vec::new(),
+        };
         let (mut loads, mut steps) = (Vec::new(), Vec::new());
         for (at, node) in plan.function.nodes.iter().enumerate() {
             let size = limbs(plan.highs[at]);
@@ -111,21 +123,46 @@ impl Interpreter {
             constants: layout.constants,
             planes: layout.planes,
             impossible: plan.impossible,
+            function: plan.function.clone(),
         }
     }
 
-    /// Run every row; flags are 1 where all guards hold.
-    pub fn run(&self, rows: &mut Rows<'_>) {
+    /// Run every row that has no result yet; where all guards hold, its flag becomes `number`.
+    pub fn run(&self, rows: &mut Rows<'_>, number: u8) {
+        if rows.count < FEW {
+            return self.run_singly(rows, number);
+        }
         let mut planes: Vec<Plane> = vec![[0; BLOCK]; self.planes];
         for (plane, limb) in &self.constants {
             planes[*plane] = [*limb; BLOCK];
         }
         for first in (0..rows.count).step_by(BLOCK) {
-            self.run_block(rows, first, BLOCK.min(rows.count - first), &mut planes);
+            self.run_block(rows, number, first, &mut planes);
         }
     }
 
-    fn run_block(&self, rows: &mut Rows<'_>, first: usize, count: usize, planes: &mut [Plane]) {
+    fn run_singly(&self, rows: &mut Rows<'_>, number: u8) {
+        let (words, mut values) = (self.function.input_words(), Vec::new());
+        for row in (0..rows.count).filter(|_| !self.impossible) {
+            if rows.flags[row] != 0 {
+                continue;
+            }
+            let limbs = &rows.inputs[row * rows.input_stride..][..4 * words];
+            let given: Vec<U256> = limbs.chunks_exact(4).map(U256::from_limbs_slice).collect();
+            let Some(outputs) = evaluate(&self.function, &given, &mut values) else { continue };
+            rows.flags[row] = number;
+            for (output, word) in outputs.iter().enumerate() {
+                rows.outputs[row * rows.output_stride + 4 * output..][..4].copy_from_slice(word.as_limbs());
+            }
+        }
+    }
+
+    fn run_block(&self, rows: &mut Rows<'_>, number: u8, first: usize, planes: &mut [Plane]) {
+        let count = BLOCK.min(rows.count - first);
+        let flags = &mut rows.flags[first..first + count];
+        if flags.iter().all(|flag| *flag != 0) {
+            return;
+        }
         for (plane, limb) in &self.loads {
             for row in 0..count {
                 planes[*plane][row] = rows.inputs[(first + row) * rows.input_stride + limb];
@@ -140,15 +177,18 @@ impl Interpreter {
         for test in &self.tests {
             check(test, planes, &mut failed);
         }
+        for (failed, flag) in failed.iter_mut().zip(flags) {
+            *failed |= u64::from(*flag);
+            if *failed == 0 {
+                *flag = number;
+            }
+        }
         for (at, output) in self.outputs.iter().enumerate() {
             for (row, _) in failed.iter().enumerate().take(count).filter(|(_, failed)| **failed == 0) {
                 for (limb, plane) in output.iter().enumerate() {
                     rows.outputs[(first + row) * rows.output_stride + 4 * at + limb] = planes[*plane][row];
                 }
             }
-        }
-        for (row, failed) in failed.iter().enumerate().take(count) {
-            rows.flags[first + row] = u8::from(*failed == 0);
         }
     }
 }

@@ -6,6 +6,9 @@ use revm::primitives::{HashMap, U256};
 
 use crate::trace::arithmetic::operands;
 
+/// More words than this have no place in a row.
+pub const MOST_WORDS: u32 = 1 << 20;
+
 /// The number of a node. Operands have lower numbers than the nodes that use them.
 pub type NodeId = u32;
 
@@ -161,6 +164,7 @@ impl Function {
 fn verify_node(at: usize, node: &Node) -> Result<(), Malformed> {
     let wrong = match node {
         Node::Input { bits, .. } if *bits > 256 => format!("an input of {bits} bits"),
+        Node::Input { word, .. } if *word >= MOST_WORDS => format!("the input {word}, there are at most {MOST_WORDS}"),
         Node::Pure(opcode, arguments) => match operands(*opcode) {
             None => format!("{opcode:#04x}, which is not a pure instruction"),
             Some(count) if arguments[count..].iter().any(|node| *node != 0) => {
@@ -169,7 +173,7 @@ fn verify_node(at: usize, node: &Node) -> Result<(), Malformed> {
             Some(_) => return Ok(()),
         },
         Node::Keccak(parts) => {
-            let outside = |part: &Part| matches!(part, Part::Word { from, length, .. } if from + length > 32);
+            let outside = |part: &Part| matches!(part, Part::Word { from, length, .. } if u16::from(*from) + u16::from(*length) > 32);
             match parts.iter().any(outside) {
                 true => "bytes behind the end of a word".to_owned(),
                 false => return Ok(()),
@@ -187,6 +191,7 @@ pub struct Builder {
     known: HashMap<Node, NodeId>,
 }
 
+#[allow(dead_code, reason = "for recorders; the binding makes nodes itself")]
 impl Builder {
     pub fn new() -> Self {
         Self::default()

@@ -76,6 +76,14 @@ pub enum Instruction {
     },
     /// The row fails unless this is zero.
     Fail(Limb),
+    /// One of both, and nothing after it.
+    Branch {
+        condition: Limb,
+        then: Vec<Instruction>,
+        otherwise: Vec<Instruction>,
+    },
+    /// The end of a row: its flag becomes this number unless it failed.
+    End(u8),
 }
 
 /// Writes instructions; what is known is computed at once.

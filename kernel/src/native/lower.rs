@@ -4,7 +4,7 @@ use revm::{bytecode::opcode as op, primitives::U256};
 
 use super::{
     ir::{Condition, Node, NodeId, Part},
-    limbs::{Binary, Helper, Limb, Writer, ZERO},
+    limbs::{Binary, Helper, Instruction, Limb, Writer, ZERO},
     peepholes::exponent,
     plan::Plan,
     range::limbs,
@@ -34,38 +34,67 @@ pub(super) fn known(value: U256, count: usize) -> Vec<Limb> {
 
 /// Lower a plan.
 pub fn lower(plan: &Plan) -> Lowered {
+    let mut lowered = Lowered { writer: Writer::default(), texts: Vec::new() };
+    lower_plan(plan, &mut lowered, Vec::new());
+    lowered
+}
+
+/// Lower what a plan adds to the values before it, then what follows.
+fn lower_plan(plan: &Plan, lowered: &mut Lowered, values: Vec<Vec<Limb>>) {
     let count = plan.function.nodes.len();
-    let mut lowering = Lowering {
-        plan,
-        writer: Writer::default(),
-        values: Vec::with_capacity(count),
-        texts: Vec::new(),
-        uses: vec![0; count],
-        outputs: vec![Vec::new(); count],
-    };
-    for node in &plan.function.nodes {
-        node.operands(|operand| lowering.uses[operand as usize] += 1);
-    }
+    let (mut uses, mut outputs, mut guards) = (vec![0; count], vec![Vec::new(); count], vec![Vec::new(); count]);
+    count_uses(plan, &mut uses);
     for (at, node) in plan.function.outputs.iter().enumerate() {
-        lowering.uses[*node as usize] += 1;
-        lowering.outputs[*node as usize].push(at);
+        outputs[*node as usize].push(at);
     }
-    let mut guards: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (at, guard) in plan.function.guards.iter().enumerate() {
         guards[guard.node as usize].push(at);
     }
+    let (writer, texts) = (std::mem::take(&mut lowered.writer), std::mem::take(&mut lowered.texts));
+    let mut lowering = Lowering { plan, writer, values, texts, uses, outputs };
     if plan.impossible {
         lowering.writer.fail(Limb::Known(1));
     }
     for id in 0..count {
         lowering.lower_node(id as NodeId, &guards[id]);
     }
-    Lowered { writer: lowering.writer, texts: lowering.texts }
+    let conditions = lowering.conditions();
+    let values = lowering.values;
+    *lowered = Lowered { writer: lowering.writer, texts: lowering.texts };
+    let Some(split) = &plan.split else { return lowered.writer.code.push(Instruction::End(plan.number)) };
+    let before = std::mem::take(&mut lowered.writer.code);
+    let mut rest = vec![Instruction::End(0)];
+    for (condition, (_, case)) in conditions.into_iter().zip(&split.cases).rev() {
+        lower_plan(case, lowered, values.clone());
+        let then = std::mem::take(&mut lowered.writer.code);
+        rest = vec![Instruction::Branch { condition, then, otherwise: rest }];
+    }
+    lowered.writer.code = before;
+    lowered.writer.code.append(&mut rest);
+}
+
+/// Count what uses each node: nodes and outputs here and below; a guard needs no value unless it is below.
+fn count_uses(plan: &Plan, uses: &mut [u32]) {
+    let mut add = |node: NodeId| {
+        if let Some(count) = uses.get_mut(node as usize) {
+            *count += 1;
+        }
+    };
+    plan.function.nodes[plan.shared..].iter().for_each(|node| node.operands(&mut add));
+    plan.function.outputs.iter().for_each(|node| add(*node));
+    let Some(split) = &plan.split else { return };
+    add(split.node);
+    let below = split.cases.iter().flat_map(|(_, case)| &case.function.guards);
+    below.for_each(|guard| add(guard.node));
+    split.cases.iter().for_each(|(_, case)| count_uses(case, uses));
 }
 
 impl Lowering<'_> {
     fn lower_node(&mut self, id: NodeId, guards: &[usize]) {
         let at = id as usize;
+        if at < self.plan.shared {
+            return self.finish_node(id, guards);
+        }
         // A comparison that only a guard needs is not made a number first.
         let mut open = guards.to_vec();
         if self.uses[at] == 0 {
@@ -78,10 +107,15 @@ impl Lowering<'_> {
         let mut value = self.value_of(id, size);
         value.resize(size, ZERO);
         self.values.push(value);
-        for guard in open {
-            self.test(id, guard);
+        self.finish_node(id, &open);
+    }
+
+    /// Test the guards on a value and store the outputs that it is.
+    fn finish_node(&mut self, id: NodeId, guards: &[usize]) {
+        for guard in guards {
+            self.test(id, *guard);
         }
-        for output in std::mem::take(&mut self.outputs[at]) {
+        for output in std::mem::take(&mut self.outputs[id as usize]) {
             let value = self.sized(id, limbs(self.plan.output_bounds[output]));
             for limb in 0..4 {
                 self.writer.store(4 * output + limb, value.get(limb).copied().unwrap_or(ZERO));
@@ -226,6 +260,21 @@ impl Lowering<'_> {
             }
             Condition::Equal(wanted) => self.fail_unless_equal(&value, &known(wanted, 4)),
         }
+    }
+
+    /// For each case of a split, a limb that is not zero where its condition holds.
+    fn conditions(&mut self) -> Vec<Limb> {
+        let Some(split) = &self.plan.split else { return Vec::new() };
+        let value = self.values[split.node as usize].clone();
+        let mut conditions = Vec::new();
+        for (condition, _) in &split.cases {
+            conditions.push(match condition {
+                Condition::Zero => self.equal(&value, &[]),
+                Condition::NonZero => self.writer.any(&value),
+                Condition::Equal(wanted) => self.equal(&value, &known(*wanted, 4)),
+            });
+        }
+        conditions
     }
 
     /// Whether all limbs of both numbers are equal, as a bit.

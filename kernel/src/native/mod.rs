@@ -33,3 +33,4 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 mod transfer;
+pub mod tree;

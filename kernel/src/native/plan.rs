@@ -10,6 +10,7 @@ use super::{
     graph::Graph,
     ir::{Condition, Function, Guard, Malformed, Node, NodeId},
     range::{limbs, mask},
+    tree::{Branch, End, Tree},
 };
 
 /// A function to be executed, with the size of every value.
@@ -25,13 +26,27 @@ pub struct Plan {
     pub output_bounds: Vec<U256>,
     /// Whether the guards contradict each other: every row fails.
     pub impossible: bool,
+    /// How many nodes at the beginning belong to the plan that leads here.
+    pub shared: usize,
+    /// The number of the leaf, from one; what a row's flag becomes.
+    pub number: u8,
+    /// How it goes on, instead of outputs.
+    pub split: Option<Split>,
+}
+
+/// A plan for each value of a node; their nodes go on from those before.
+#[derive(Clone, Debug)]
+pub struct Split {
+    pub node: NodeId,
+    pub cases: Vec<(Condition, Plan)>,
 }
 
 /// A node that is probably below 2^bits: a guard makes sure of it where that saves limbs.
 pub type Likely = (NodeId, u16);
 
+#[derive(Clone)]
 struct Planner<'a> {
-    source: &'a Function,
+    source: &'a [Node],
     likely: HashMap<NodeId, u16>,
     graph: Graph,
     /// The node in the graph for each node of the source.
@@ -39,35 +54,105 @@ struct Planner<'a> {
     guards: Vec<(Guard, U256)>,
 }
 
+/// A planned branch, before what nothing needs is dropped.
+struct Planned {
+    graph: Graph,
+    guards: Vec<(Guard, U256)>,
+    outputs: Vec<NodeId>,
+    split: Option<(NodeId, Vec<(Condition, Planned)>)>,
+}
+
 impl Plan {
     /// Optimise a function.
     pub fn new(source: &Function, likely: &[Likely]) -> Result<Self, Malformed> {
-        source.verify()?;
-        let mut planner = Planner {
-            source,
+        let root = Branch { guards: source.guards.clone(), end: End::Leaf(source.outputs.clone()) };
+        Self::of_tree(&Tree { nodes: source.nodes.clone(), root }, likely)
+    }
+
+    /// Optimise a tree of paths: each is simplified by what its own conditions say.
+    pub fn of_tree(tree: &Tree, likely: &[Likely]) -> Result<Self, Malformed> {
+        tree.verify()?;
+        let planner = Planner {
+            source: &tree.nodes,
             likely: likely.iter().copied().collect(),
             graph: Graph::default(),
-            made: vec![None; source.nodes.len()],
+            made: vec![None; tree.nodes.len()],
             guards: Vec::new(),
         };
-        for guard in &source.guards {
-            let node = planner.demand(guard.node);
-            planner.guard(node, guard.condition);
-        }
-        let outputs: Vec<NodeId> = source.outputs.iter().map(|node| planner.demand(*node)).collect();
-        let outputs = outputs.into_iter().map(|node| planner.graph.resolved(node)).collect();
-        let plan = planner.finish(outputs);
-        plan.function.verify()?;
+        let planned = planner.branch(&tree.root);
+        let mut needed = vec![false; planned.graph.nodes.len()];
+        planned.mark(&mut needed);
+        let plan = planned.finish(&needed, &Plan::default(), &[], &mut 0);
+        plan.verify()?;
         Ok(plan)
+    }
+
+    fn verify(&self) -> Result<(), Malformed> {
+        self.function.verify()?;
+        self.split.iter().flat_map(|split| &split.cases).try_for_each(|(_, plan)| plan.verify())
+    }
+
+    /// Each leaf with all that leads to it, without splits: cases become guards.
+    pub fn paths(&self) -> Vec<Self> {
+        let Some(split) = &self.split else { return vec![self.clone()] };
+        let mut found = Vec::new();
+        for (condition, case) in &split.cases {
+            let mut before = self.function.guards.clone();
+            before.push(Guard { node: split.node, condition: *condition });
+            for mut path in case.paths() {
+                path.function.guards.splice(0..0, before.iter().copied());
+                path.impossible |= self.impossible;
+                found.push(path);
+            }
+        }
+        found
+    }
+
+    /// The most outputs that a leaf has.
+    pub fn output_words(&self) -> usize {
+        let below = self.split.iter().flat_map(|split| &split.cases).map(|(_, plan)| plan.output_words());
+        below.max().unwrap_or(self.function.outputs.len())
+    }
+
+    pub fn input_words(&self) -> usize {
+        let below = self.split.iter().flat_map(|split| &split.cases).map(|(_, plan)| plan.input_words());
+        below.max().unwrap_or_default().max(self.function.input_words())
     }
 }
 
 impl Planner<'_> {
+    fn branch(mut self, branch: &Branch) -> Planned {
+        for guard in &branch.guards {
+            let node = self.demand(guard.node);
+            self.guard(node, guard.condition);
+        }
+        match &branch.end {
+            End::Leaf(outputs) => {
+                let outputs: Vec<NodeId> = outputs.iter().map(|node| self.demand(*node)).collect();
+                let outputs = outputs.into_iter().map(|node| self.graph.resolved(node)).collect();
+                Planned { graph: self.graph, guards: self.guards, outputs, split: None }
+            }
+            End::Split(node, cases) => {
+                let node = self.demand(*node);
+                let cases = cases.iter().map(|(condition, branch)| (*condition, self.case(node, *condition, branch)));
+                let cases = cases.collect();
+                Planned { graph: self.graph, guards: self.guards, outputs: Vec::new(), split: Some((node, cases)) }
+            }
+        }
+    }
+
+    /// What follows a condition that was tested.
+    fn case(&self, node: NodeId, condition: Condition, branch: &Branch) -> Planned {
+        let mut case = Planner { guards: Vec::new(), ..self.clone() };
+        case.graph.assume(node, condition);
+        case.branch(branch)
+    }
+
     /// Make a node and what it needs, by what is certain so far.
     fn demand(&mut self, wanted: NodeId) -> NodeId {
         let mut waiting = vec![wanted];
         while let Some(id) = waiting.last().copied() {
-            let node = &self.source.nodes[id as usize];
+            let node = &self.source[id as usize];
             let before = waiting.len();
             if self.made[id as usize].is_none() {
                 node.operands(|operand| {
@@ -141,36 +226,68 @@ impl Planner<'_> {
             }
         }
     }
+}
 
-    /// Drop what nothing needs and number the rest anew.
-    fn finish(self, outputs: Vec<NodeId>) -> Plan {
-        let graph = self.graph;
-        let guards = if graph.impossible { Vec::new() } else { self.guards };
-        let mut needed = vec![false; graph.nodes.len()];
-        for node in guards.iter().map(|(guard, _)| guard.node).chain(outputs.iter().copied()) {
+impl Planned {
+    /// Mark what this branch needs of its nodes, those below included.
+    fn mark(&self, needed: &mut [bool]) {
+        let guards = self.guards.iter().filter(|_| !self.graph.impossible).map(|(guard, _)| guard.node);
+        let split = self.split.iter().map(|(node, _)| *node);
+        for node in guards.chain(self.outputs.iter().copied()).chain(split) {
             needed[node as usize] = true;
         }
-        for id in (0..graph.nodes.len()).rev() {
+        for (_, case) in self.split.iter().flat_map(|(_, cases)| cases) {
+            let mut all = vec![false; case.graph.nodes.len()];
+            case.mark(&mut all);
+            needed.iter_mut().zip(all).for_each(|(needed, below)| *needed |= below);
+        }
+        for id in (0..self.graph.nodes.len()).rev() {
             if needed[id] {
-                graph.nodes[id].operands(|operand| needed[operand as usize] = true);
+                self.graph.nodes[id].operands(|operand| needed[operand as usize] = true);
             }
         }
-        let mut plan = Plan { impossible: graph.impossible, ..Plan::default() };
-        let mut numbers = vec![0; graph.nodes.len()];
-        for (id, node) in graph.nodes.iter().enumerate().filter(|(id, _)| needed[*id]) {
+    }
+
+    /// Drop what nothing needs and number the rest anew, after the `numbers` of the nodes before.
+    fn finish(&self, needed: &[bool], before: &Plan, numbers: &[NodeId], leaves: &mut u8) -> Plan {
+        let graph = &self.graph;
+        let mut plan = Plan {
+            function: Function { nodes: before.function.nodes.clone(), ..Function::default() },
+            highs: before.highs.clone(),
+            bounds: before.bounds.clone(),
+            impossible: graph.impossible,
+            shared: before.function.nodes.len(),
+            ..Plan::default()
+        };
+        let mut numbers = numbers.to_vec();
+        let known = numbers.len();
+        numbers.resize(graph.nodes.len(), 0);
+        for (id, node) in graph.nodes.iter().enumerate().skip(known).filter(|(id, _)| needed[*id]) {
             numbers[id] = plan.function.nodes.len() as NodeId;
             plan.function.nodes.push(node.with_operands(|operand| numbers[operand as usize]));
             plan.highs.push(graph.made[id]);
             plan.bounds.push(graph.bounds[id]);
         }
-        for (guard, bound) in guards {
+        for (guard, bound) in self.guards.iter().filter(|_| !graph.impossible) {
             plan.function.guards.push(Guard { node: numbers[guard.node as usize], condition: guard.condition });
-            plan.guard_bounds.push(bound);
+            plan.guard_bounds.push(*bound);
         }
-        for node in outputs {
-            plan.function.outputs.push(numbers[node as usize]);
-            plan.output_bounds.push(graph.ranges[node as usize].high);
+        for node in &self.outputs {
+            plan.function.outputs.push(numbers[*node as usize]);
+            plan.output_bounds.push(graph.ranges[*node as usize].high);
         }
+        let Some((node, cases)) = &self.split else {
+            *leaves += 1;
+            plan.number = *leaves;
+            return plan;
+        };
+        let cases = cases.iter().map(|(condition, case)| {
+            let mut all = vec![false; case.graph.nodes.len()];
+            case.mark(&mut all);
+            (*condition, case.finish(&all, &plan, &numbers, leaves))
+        });
+        let split = Split { node: numbers[*node as usize], cases: cases.collect() };
+        plan.split = Some(split);
         plan
     }
 }

@@ -61,10 +61,6 @@ impl Range {
         self.low.bit(255)
     }
 
-    pub fn contains(&self, value: U256) -> bool {
-        self.low <= value && value <= self.high && value & !self.maybe == U256::ZERO && value & self.sure == self.sure
-    }
-
     /// The words in both, or `None` where there are none.
     pub fn meet(&self, other: &Self) -> Option<Self> {
         let both = Self {

@@ -4,7 +4,7 @@
 pub struct Rows<'a> {
     pub inputs: &'a [u64],
     pub outputs: &'a mut [u64],
-    /// 1 where all guards held; outputs of the other rows are undefined.
+    /// The number of a row's leaf, from 1, where all guards held; 0 and undefined outputs for the other rows.
     pub flags: &'a mut [u8],
     pub count: usize,
     pub input_stride: usize,

@@ -3,8 +3,9 @@
 use revm::{bytecode::opcode as op, primitives::U256};
 
 use super::{
-    ir::{Builder, Condition, Function, NodeId, Part},
+    ir::{Builder, Condition, Function, Guard, NodeId, Part},
     range::mask,
+    tree::{Branch, End, Tree},
 };
 use crate::trace::arithmetic::operands;
 
@@ -68,7 +69,7 @@ impl Samples {
         let any = U256::from_limbs([self.bits(), self.bits(), self.bits(), self.bits()]);
         match self.below(12) {
             0 => U256::ZERO,
-            1 => U256::ONE,
+            1 => U256::from(self.below(6)),
             2 => U256::MAX - U256::from(self.below(3)),
             3 => power,
             4 => power - U256::ONE,
@@ -81,7 +82,9 @@ impl Samples {
     }
 
     pub fn row(&mut self, words: usize) -> Vec<U256> {
-        (0..words).map(|_| self.word()).collect()
+        // Sometimes all are tiny, so that products meet limits.
+        let tiny = self.below(6) == 0;
+        (0..words).map(|_| if tiny { U256::from(self.below(8)) } else { self.word() }).collect()
     }
 
     fn node(&mut self, nodes: &[NodeId]) -> NodeId {
@@ -120,6 +123,29 @@ impl Samples {
         }
         builder.output(nodes[nodes.len() - 1]);
         builder.finish()
+    }
+
+    /// A tree of paths over the nodes of a random function.
+    pub fn tree(&mut self, inputs: usize, size: usize) -> Tree {
+        let Function { nodes, guards, .. } = self.function(inputs, size);
+        let root = self.branch(nodes.len(), &guards, 3);
+        Tree { nodes, root }
+    }
+
+    fn branch(&mut self, nodes: usize, guards: &[Guard], depth: usize) -> Branch {
+        let kept = guards.iter().copied().filter(|_| self.below(4) == 0).collect();
+        if depth == 0 || self.below(5) == 0 {
+            let outputs = (0..1 + self.below(4)).map(|_| self.below(nodes) as NodeId).collect();
+            return Branch { guards: kept, end: End::Leaf(outputs) };
+        }
+        let conditions = match self.below(3) {
+            0 => [Condition::Equal(U256::ONE), Condition::Zero],
+            1 => [Condition::NonZero, Condition::Equal(U256::ZERO)],
+            _ => [Condition::Zero, Condition::NonZero],
+        };
+        let node = self.below(nodes) as NodeId;
+        let cases = conditions.map(|condition| (condition, self.branch(nodes, guards, depth - 1)));
+        Branch { guards: kept, end: End::Split(node, cases.into()) }
     }
 
     fn instruction(&mut self, builder: &mut Builder, nodes: &[NodeId]) -> NodeId {
@@ -169,7 +195,7 @@ impl Samples {
         let none = builder.pure(op::ISZERO, [b, 0, 0]);
         match self.below(4) {
             0 => {
-                let limit = self.word();
+                let limit = if self.below(2) == 0 { U256::from(self.below(16)) } else { self.word() };
                 let limit = builder.constant(limit);
                 let most = builder.pure(op::DIV, [limit, b, 0]);
                 let above = builder.pure(op::GT, [a, most, 0]);

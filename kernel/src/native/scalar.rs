@@ -7,13 +7,27 @@ use super::{
     lower::Lowered,
 };
 
-/// Run one row; outputs where no guard fails.
-pub fn run(lowered: &Lowered, inputs: &[u64], outputs: &mut [u64]) -> bool {
+/// Run one row; its flag, and outputs where that is not zero.
+pub fn run(lowered: &Lowered, inputs: &[u64], outputs: &mut [u64]) -> u8 {
     let (mut values, mut failed) = (vec![0; lowered.writer.values as usize], 0);
-    for instruction in &lowered.writer.code {
-        step(lowered, instruction, inputs, outputs, &mut values, &mut failed);
+    let mut code = &lowered.writer.code;
+    let mut at = 0;
+    loop {
+        match &code[at] {
+            Instruction::End(number) => return if failed == 0 { *number } else { 0 },
+            Instruction::Branch { condition, then, otherwise } => {
+                let holds = match condition {
+                    Limb::Known(value) => *value != 0,
+                    Limb::Value(number) => values[*number as usize] != 0,
+                };
+                (code, at) = (if holds { then } else { otherwise }, 0);
+            }
+            instruction => {
+                step(lowered, instruction, inputs, outputs, &mut values, &mut failed);
+                at += 1;
+            }
+        }
     }
-    failed == 0
 }
 
 fn step(
@@ -66,6 +80,7 @@ fn step(
             found.iter().take(*results as usize).zip(*into..).for_each(|(value, into)| set(into, *value));
         }
         Instruction::Fail(value) => *failed |= limb(*value),
+        Instruction::Branch { .. } | Instruction::End(_) => unreachable!("the end of a list"),
     }
 }
 
