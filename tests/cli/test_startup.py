@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import py_compile
 import shutil
 import subprocess
 import sys
@@ -144,6 +145,23 @@ def test_where_python_keeps_no_bytecode_the_command_line_keeps_its_own(repositor
     for path in cache.rglob("mayavi.cli.app"):
         path.write_bytes(kept["mayavi.cli.app"][:40])
     assert start() == after
+
+
+def test_the_first_start_takes_what_python_compiled_before(repository: Path, tmp_path: Path) -> None:
+    package = tmp_path / "copy" / "mayavi"
+    shutil.copytree(repository / "mayavi", package, ignore=shutil.ignore_patterns("__pycache__", "_kernel*.so"))
+    source = package / "cli" / "app.py"
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace('print(f"mayavi ', 'print(f"MAYAVI '), encoding="utf-8")
+    os.utime(source, (1e9, 1e9))
+    py_compile.compile(str(source), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.TIMESTAMP)
+    source.write_text(text, encoding="utf-8")
+    os.utime(source, (1e9, 1e9))  # so that only the bytecode has the other word
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MAYAVI_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "mayavi", "--version"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("MAYAVI ")
 
 
 def test_a_bytecode_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
