@@ -205,7 +205,7 @@ import sys
 sys.argv = ["mayavi", "runs", "--help"]
 from mayavi.cli import main
 assert main() == 0
-import dataclasses
+import collections, dataclasses, typing
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Loan:
     debt: int
@@ -217,23 +217,32 @@ try:
     loan.debt = 4
 except dataclasses.FrozenInstanceError:
     print("frozen", dataclasses.exec.__module__)
+Pair = collections.namedtuple("Pair", "left right", defaults=[5])
+assert (Pair(3), Pair(right=1, left=2)) == ((3, 5), (2, 1))
+def repay(amount: "int | None", to: "list['Loan']") -> "Loan": ...
+assert typing.get_type_hints(repay) == {"amount": int | None, "to": list[Loan], "return": Loan}
+try:
+    typing.ForwardRef("not an annotation")
+except SyntaxError as error:
+    print(error)
 """
 
 
-def test_methods_of_dataclasses_are_compiled_once(tmp_path: Path) -> None:
+def test_methods_of_dataclasses_named_tuples_and_annotations_are_compiled_once(tmp_path: Path) -> None:
     def start() -> tuple[bytes, int]:
         environment = {**os.environ, "MAYAVI_CACHE_DIR": str(tmp_path)}
         command = [sys.executable, "-c", START_AND_MAKE]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
-        assert done.stdout.endswith("frozen mayavi.cli.console.dataclass_cache\n")
-        (file,) = tmp_path.rglob("dataclasses-*")
-        assert file.name == "dataclasses-runs"
+        assert "frozen mayavi.cli.console.compiled_texts" in done.stdout
+        assert "must be an expression" in done.stdout
+        (file,) = tmp_path.rglob("texts-*")
+        assert file.name == "texts-runs"
         return file.read_bytes(), file.stat().st_mtime_ns
 
     kept = start()
     assert b"FrozenInstanceError" in kept[0]
     assert start() == kept  # not even written again
-    (file,) = tmp_path.rglob("dataclasses-*")
+    (file,) = tmp_path.rglob("texts-*")
     file.write_bytes(kept[0][:100])
     assert start()[0] == kept[0]
 
