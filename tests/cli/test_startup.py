@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import py_compile
 import shutil
 import subprocess
 import sys
@@ -146,6 +147,23 @@ def test_where_python_keeps_no_bytecode_the_command_line_keeps_its_own(repositor
     assert start() == after
 
 
+def test_the_first_start_takes_what_python_compiled_before(repository: Path, tmp_path: Path) -> None:
+    package = tmp_path / "copy" / "mayavi"
+    shutil.copytree(repository / "mayavi", package, ignore=shutil.ignore_patterns("__pycache__", "_kernel*.so"))
+    source = package / "cli" / "app.py"
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace('print(f"mayavi ', 'print(f"MAYAVI '), encoding="utf-8")
+    os.utime(source, (1e9, 1e9))
+    py_compile.compile(str(source), doraise=True, invalidation_mode=py_compile.PycInvalidationMode.TIMESTAMP)
+    source.write_text(text, encoding="utf-8")
+    os.utime(source, (1e9, 1e9))  # so that only the bytecode has the other word
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "MAYAVI_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "mayavi", "--version"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("MAYAVI ")
+
+
 def test_a_bytecode_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -187,7 +205,7 @@ import sys
 sys.argv = ["mayavi", "runs", "--help"]
 from mayavi.cli import main
 assert main() == 0
-import dataclasses
+import collections, dataclasses, typing
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Loan:
     debt: int
@@ -199,23 +217,32 @@ try:
     loan.debt = 4
 except dataclasses.FrozenInstanceError:
     print("frozen", dataclasses.exec.__module__)
+Pair = collections.namedtuple("Pair", "left right", defaults=[5])
+assert (Pair(3), Pair(right=1, left=2)) == ((3, 5), (2, 1))
+def repay(amount: "int | None", to: "list['Loan']") -> "Loan": ...
+assert typing.get_type_hints(repay) == {"amount": int | None, "to": list[Loan], "return": Loan}
+try:
+    typing.ForwardRef("not an annotation")
+except SyntaxError as error:
+    print(error)
 """
 
 
-def test_methods_of_dataclasses_are_compiled_once(tmp_path: Path) -> None:
+def test_methods_of_dataclasses_named_tuples_and_annotations_are_compiled_once(tmp_path: Path) -> None:
     def start() -> tuple[bytes, int]:
         environment = {**os.environ, "MAYAVI_CACHE_DIR": str(tmp_path)}
         command = [sys.executable, "-c", START_AND_MAKE]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
-        assert done.stdout.endswith("frozen mayavi.cli.console.dataclass_cache\n")
-        (file,) = tmp_path.rglob("dataclasses-*")
-        assert file.name == "dataclasses-runs"
+        assert "frozen mayavi.cli.console.compiled_texts" in done.stdout
+        assert "must be an expression" in done.stdout
+        (file,) = tmp_path.rglob("texts-*")
+        assert file.name == "texts-runs"
         return file.read_bytes(), file.stat().st_mtime_ns
 
     kept = start()
     assert b"FrozenInstanceError" in kept[0]
     assert start() == kept  # not even written again
-    (file,) = tmp_path.rglob("dataclasses-*")
+    (file,) = tmp_path.rglob("texts-*")
     file.write_bytes(kept[0][:100])
     assert start()[0] == kept[0]
 
