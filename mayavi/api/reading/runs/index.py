@@ -167,6 +167,7 @@ class RunIndex:
         """Return the function that reads what has changed in the store."""
         self.known()
         self._later.clear()
+        self._looked_at = time.monotonic()  # also where reading fails: a damaged store is not read without a pause
         return partial(self._read, frozenset(self._awaited))
 
     def _read(self, awaited: frozenset[str]) -> StoreRead:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -33,15 +33,26 @@ class JobMirror:
         return self._read and not self._changed
 
     def update(self) -> set[str]:
-        """Read the jobs that have changed; return the ids of those that are others than before."""
+        """Read the jobs that have changed, and return their ids."""
         ids = set[str]()
         while self._changed:
             ids.add(self._changed.popleft())
         if not self._read:
-            self._read = True
             for each in self._queue.jobs():
                 self._keep(_light(each))
+            self._read = True
             return set(self.jobs)
+        try:
+            return self._read_again(ids)
+        except BaseException:
+            self._changed.extend(ids)  # for the next time
+            raise
+
+    def close(self) -> None:
+        """Stop listening to the queue."""
+        self._end()
+
+    def _read_again(self, ids: Iterable[str]) -> set[str]:
         found = set[str]()
         moved = False
         for job_id in ids:
@@ -49,13 +60,9 @@ class JobMirror:
             if job is not None:
                 before = self.jobs.get(job_id)
                 moved |= (before is not None and before.status == "queued") != (job.status == "queued")
-                if self._keep(_light(job)):
-                    found.add(job_id)
+                self._keep(_light(job))
+                found.add(job_id)
         return found | self._renumbered() if moved else found
-
-    def close(self) -> None:
-        """Stop listening to the queue."""
-        self._end()
 
     def _renumbered(self) -> set[str]:
         """Number the jobs that wait; return those with another place than before."""
@@ -67,14 +74,12 @@ class JobMirror:
                 found.add(job_id)
         return found
 
-    def _keep(self, job: Job) -> bool:
-        """Store a job and return True; one that is the same as before stays the same object."""
-        if self.jobs.get(job.job_id) == job:
-            return False
-        self.jobs[job.job_id] = job
-        if job.kind == "sweep":
-            self.sweeps[job.job_id] = job
-        return True
+    def _keep(self, job: Job) -> None:
+        """Store a job; one that is the same as before stays the same object."""
+        if self.jobs.get(job.job_id) != job:
+            self.jobs[job.job_id] = job
+            if job.kind == "sweep":
+                self.sweeps[job.job_id] = job
 
 
 def submission_of(job: Job) -> Mapping[str, Any]:
