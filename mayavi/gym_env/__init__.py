@@ -9,6 +9,7 @@ envs = gymnasium.make_vec("mayavi/AaveBorrower-v0", 64, vectorization_mode="vect
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import SetupError
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
         CompoundV3BorrowerEnv,
         VestingEnv,
     )
+    from mayavi.gym_env.market.env import AaveMarketEnv
 
 __all__ = [
     "ENVS",
     "AaveBorrowerEnv",
     "AaveBorrowerShockEnv",
     "AaveLiquidatorEnv",
+    "AaveMarketEnv",
     "CompoundV3BorrowerEnv",
     "VestingEnv",
     "entry",
@@ -55,6 +58,8 @@ for _each in (*ENVS.values(), *plugin_entries()):
 
 def __getattr__(name: str) -> Any:
     """Import the class of an environment when it is asked for."""
+    if name == "AaveMarketEnv":
+        return import_module("mayavi.gym_env.market.env").AaveMarketEnv
     for each in ENVS.values():
         if each.single.endswith(f":{name}"):
             return each.load_single()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from mayavi.errors import UsageError
+from mayavi.errors import UnknownName, UsageError
 from mayavi.scenario_env.control import Chosen, Control, block_of, check_actions, find_agent
 from mayavi.scenario_env.figures import FigureReader
 from mayavi.scenario_env.learner_account import LearnerAccount
@@ -59,12 +59,18 @@ class Episode:
         self._proceed()
         tokens = learner.tokens if learner.tokens is not None else tokens_of(learner, settings)
         own = OwnFigures(world, agent, learner_account, self.tally, tokens)
-        self._reader = FigureReader(names_of(learner), world, own, simulation.readers, source.steps, places)
-        self.figures: dict[str, Value] = self._reader.read()
+        try:
+            self._reader = FigureReader(names_of(learner), world, own, simulation.readers, source.steps, places)
+            self.figures: dict[str, Value] = self._reader.read()
+        except UnknownName as error:
+            raise UnknownName(f"{error.message}{_place_of(error, learner)}", error.hint) from None
 
     def check(self, learner: Learner) -> None:
         """Raise `UsageError` for actions that the learner cannot take."""
-        check_actions(self.control.agent, learner.actions, self.control.learner_account)
+        try:
+            check_actions(self.control.agent, learner.actions, self.control.learner_account)
+        except UnknownName as error:
+            raise UnknownName(f"{error.message} in learner.actions", error.hint) from None
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -93,6 +99,14 @@ class Episode:
     def close(self) -> None:
         """End the simulation before its last step."""
         self._parts.close()
+
+
+def _place_of(error: UnknownName, learner: Learner) -> str:
+    """Part of the learner that names the figure of `error`."""
+    for part in ("observes", "reward", "ends"):
+        if any(f"'{each.figure}'" in error.message for each in getattr(learner, part)):
+            return f" in learner.{part}"
+    return ""
 
 
 def names_of(learner: Learner) -> list[str]:

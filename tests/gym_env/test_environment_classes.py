@@ -37,6 +37,13 @@ def test_every_environment_has_a_class(name: str) -> None:
     assert type(mayavi.gym_env.make_single(name)) is found
 
 
+def test_the_class_of_the_market_is_there_too() -> None:
+    pytest.importorskip("ray", reason="`pip install 'mayavi-sim[rl]'` installs RLlib")
+    from ray.rllib.env.multi_agent_env import MultiAgentEnv
+
+    assert issubclass(mayavi.gym_env.AaveMarketEnv, MultiAgentEnv)
+
+
 def test_the_checker_of_gymnasium_accepts_a_class() -> None:
     check_env(VestingEnv(horizon=4), skip_render_check=True)
 

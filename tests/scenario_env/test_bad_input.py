@@ -21,14 +21,18 @@ def world() -> Fork:
 @pytest.mark.parametrize(
     ("learner", "message", "hint"),
     [
-        ({"observes": ["own.health_facter"]}, "unknown figure 'own.health_facter'", "'own.health_factor'"),
-        ({"observes": ["AaveV3.USDC.borow_rate"]}, "unknown figure", "'AaveV3.USDC.borrow_rate'"),
+        (
+            {"observes": ["own.health_facter"]},
+            "unknown figure 'own.health_facter' in learner.observes",
+            "'own.health_factor'",
+        ),
+        ({"observes": ["AaveV3.USDC.borow_rate"]}, "borow_rate' in learner.observes", "'AaveV3.USDC.borrow_rate'"),
         ({"observes": ["WETH.market_prices"]}, "unknown figure", "'WETH.market_price'"),
         ({"observes": ["own.balance.USDCC"]}, "USDCC", "USDC"),
-        ({"reward": {"own.welth": 1}}, "unknown figure 'own.welth'", "'own.wealth'"),
-        ({"ends": ["own.liquidation > 0"]}, "unknown figure 'own.liquidation'", "'own.liquidations'"),
+        ({"reward": {"own.welth": 1}}, "unknown figure 'own.welth' in learner.reward", "'own.wealth'"),
+        ({"ends": ["own.liquidation > 0"]}, "unknown figure 'own.liquidation' in learner.ends", "'own.liquidations'"),
         ({"actions": ["reppay 25% USDC"]}, "'reppay', and only supply, withdraw, borrow, repay and sell", ""),
-        ({"actions": ["dance"]}, "unknown action 'dance'", "there are: supply"),
+        ({"actions": ["dance"]}, "unknown action 'dance' in learner.actions", "there are: supply"),
         ({"actions": ["repay 25%"]}, "does not say which token to repay", ""),
         ({"actions": ["repay 25% USDX"]}, "USDX", "USDC"),
         ({"actions": ["sell 25% WETH"]}, "does not say what to sell WETH for", ""),
