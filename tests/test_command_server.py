@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.command_server import CommandServer
+from tests.command_server import LEARNING_HASHES, CommandServer
 from tests.conftest import RunMayavi, command_environment
 
 
@@ -56,3 +57,17 @@ def test_a_command_that_does_not_end_is_ended(server: CommandServer, tmp_path: P
     with pytest.raises(subprocess.TimeoutExpired):
         server.run(arguments, command_environment({}), timeout_s=0.2)
     assert server.run(["--version"], command_environment({})).returncode == 0
+
+
+@pytest.mark.slow
+def test_what_the_server_with_the_frameworks_forks_has_its_hash_seed(learning_server: CommandServer) -> None:
+    timed = ["-n", "1", "-r", "1", "print(hash('borrower'))"]
+    forked = learning_server.run(timed, command_environment({}), module="timeit")
+    started = subprocess.run(
+        [sys.executable, "-m", "timeit", *timed],
+        env=command_environment({"PYTHONHASHSEED": LEARNING_HASHES}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert forked.stdout.splitlines()[0] == started.stdout.splitlines()[0]

@@ -53,10 +53,19 @@ def visit(browser: Browser, service: ServiceProcess) -> Iterator[Visit]:
         each.check()
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Browser, service: ServiceProcess) -> Iterator[Visitor]:
+    """One tab for the tests of a module, which compiles the dashboard's scripts once."""
+    made = Visitor(browser, service.url, service.key)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def visitor(visit: Visit) -> Visitor:
-    """A visitor who is logged in and sees the list of runs."""
-    made = visit()
-    made.log_in()
-    made.settle()
-    return made
+def visitor(tab: Visitor) -> Iterator[Visitor]:
+    """A visitor who is logged in and sees the list of runs, with nothing kept from the test before."""
+    tab.forget()
+    tab.log_in()
+    tab.settle()
+    yield tab
+    tab.check()

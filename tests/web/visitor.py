@@ -30,10 +30,8 @@ class Visitor:
 
     def __init__(self, browser: Browser, url: str, key: str, *, width: int = WIDE) -> None:
         self.url, self.key = url, key
-        self.console: list[str] = []
-        self.foreign: list[str] = []
-        self.expected: list[Callable[[str], bool]] = []
-        self.expect_failures("401")  # the first question is whether there is a session
+        self._listen()
+        self._width = width
         self.context = browser.new_context(
             viewport={"width": width, "height": HEIGHT}, color_scheme="light", reduced_motion="reduce"
         )
@@ -43,6 +41,22 @@ class Visitor:
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.console.append(f"exception: {error}"))
         self.page.on("request", self._asked)
+
+    def _listen(self) -> None:
+        self.console: list[str] = []
+        self.foreign: list[str] = []
+        self.expected: list[Callable[[str], bool]] = []
+        self.expect_failures("401")  # the first question is whether there is a session
+
+    def forget(self) -> None:
+        """Leave the page, and forget its session, what it stored and what was noted."""
+        if self.page.url.startswith(self.url):
+            self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        self.page.goto("about:blank")
+        self.context.clear_cookies()
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size({"width": self._width, "height": 900})
+        self._listen()
 
     def _heard(self, message: ConsoleMessage) -> None:
         text = f"{message.type}: {message.text}"
