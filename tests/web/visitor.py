@@ -118,7 +118,7 @@ class Visitor:
 
     def check(self) -> None:
         """Assert what holds for every page at every time."""
-        assert self.console == []
+        assert self.console == [], self.console
         assert self.foreign == []
 
     def close(self) -> None:

@@ -162,7 +162,7 @@ class Liquidator(AgentSettings):
     market: str = "cUSDCv3"
     """Market of Compound V3."""
     capital: dict[Symbol, NotNegative] = Field(default_factory=dict)
-    """Initial capital: {USDC: 5_000_000}."""
+    """Initial capital, such as {USDC: 5_000_000}."""
     watches: list[str] | None = None
     """Names of the borrowers it watches; by default all of its market."""
     frictionless: bool = False
@@ -203,7 +203,7 @@ class Arbitrageur(AgentSettings):
     pool: str
     """Uniswap V3 or Curve pool: WETH/USDC.500, Curve.3pool."""
     capital: dict[Symbol, NotNegative]
-    """Initial capital in both tokens: {WETH: 200_000, USDC: 400_000_000}."""
+    """Initial capital in both tokens, such as {WETH: 200_000, USDC: 400_000_000}."""
     to: Literal["edge", "reference"] = "edge"
     """Trade while the next unit pays (edge), or up to the outside price if the whole trade pays (reference)."""
 
@@ -219,7 +219,7 @@ class OracleShock(AgentSettings):
     at: Step = 0
     """Step in which agents first see the change."""
     size: Move | None = None
-    """Relative change: -25%."""
+    """Relative change, such as -25%."""
     steps: Steps = 1
     """Number of equal parts, one per step; 1 is at once."""
     path: Annotated[list[Positive], Mark.IN_STEPS] | None = None

@@ -68,7 +68,7 @@ class Gas(Model):
     """Cost of transactions; free if both fees are zero."""
 
     base_fee: Wei = 0
-    """Base fee per unit of gas, which is burned: 20 gwei."""
+    """Base fee per unit of gas, which is burned, such as 20 gwei."""
     priority_fee: Wei = 0
     """Tip of every agent without its own."""
 

@@ -51,7 +51,7 @@ class ParameterChange(Model):
     liquidation_threshold: Points | None = None
     """Aave, Spark: share of collateral that debt may reach before liquidation."""
     liquidation_bonus: Bonus | None = None
-    """Aave, Spark: what a liquidator receives on top of the debt it repays: 6%."""
+    """Aave, Spark: what a liquidator receives on top of the debt it repays, such as 6%."""
     liquidation_protocol_fee: Points | None = None
     """Aave, Spark: share of the bonus that goes to the treasury."""
     reserve_factor: Points | None = None

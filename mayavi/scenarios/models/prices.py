@@ -36,7 +36,7 @@ class _Change(_Process):
     question_fields: ClassVar[frozenset[str]] = frozenset({"size", "to", "at", "steps"})
 
     size: Move | None = None
-    """Relative change: -25%."""
+    """Relative change, such as -25%."""
     to: Positive | None = None
     """New price in US dollars; give this or `size`."""
     before: Price | None = None
@@ -88,13 +88,13 @@ class PathPrice(_Process):
     order: Literal["ascending", "descending"] = "ascending"
     """Order of rows in time; descending is newest first."""
     decimals: Annotated[int, Field(ge=0, le=77)] | None = None
-    """Number of decimals of integer prices, as feeds answer: 8."""
+    """Number of decimals of integer prices as feeds answer them, such as 8."""
     skip_blank: bool = False
     """Skip rows without a price."""
     keep_last: bool = False
     """Keep the last of several rows at one time."""
     begin: str | int | None = None
-    """Time in the file at which the run begins: 2023-03-11T04:00:00Z; by default its first."""
+    """Time in the file at which the run begins, such as 2023-03-11T04:00:00Z; by default its first."""
     anchored: bool = False
     """Scale the series to begin at `start`, or at the oracle's price."""
     fill: Literal["error", "hold", "linear"] = "error"
@@ -114,7 +114,7 @@ class GbmPrice(_Process):
 
     process: Literal["gbm"]
     volatility: RatioFromZero
-    """Volatility per year: 80%."""
+    """Volatility per year, such as 80%."""
     drift: Ratio = Decimal(0)
     """Average growth per year."""
 
@@ -128,9 +128,9 @@ class OrnsteinUhlenbeckPrice(_Process):
     mean: Positive | None = None
     """Mean price; by default the initial price."""
     half_life: Seconds
-    """Time in which the distance from the mean halves: 6h."""
+    """Time in which the distance from the mean halves, such as 6h."""
     volatility: RatioFromZero
-    """Volatility per year: 80%."""
+    """Volatility per year, such as 80%."""
 
 
 class JumpDiffusionPrice(_Process):
@@ -138,13 +138,13 @@ class JumpDiffusionPrice(_Process):
 
     process: Literal["jump_diffusion"]
     volatility: RatioFromZero
-    """Volatility per year without the jumps: 80%."""
+    """Volatility per year without the jumps, such as 80%."""
     drift: Ratio = Decimal(0)
     """Average growth per year, jumps included."""
     jumps_per_year: RatioFromZero
     """Average number of jumps per year."""
     jump_mean: Move
-    """Average relative size of a jump: -10%."""
+    """Average relative size of a jump, such as -10%."""
     jump_deviation: RatioFromZero
     """Standard deviation of the logarithm of a jump; 0 makes all jumps equal."""
 

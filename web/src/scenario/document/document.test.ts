@@ -65,3 +65,21 @@ test("a text that is no YAML, or no mapping, has a problem with its line", () =>
   assert.equal(parse("a: 1\na: 2\n").problems[0]?.line, 2);
   assert.match(parse("- a\n").problems[0]?.message ?? "", /mapping/);
 });
+
+test("a text that is no YAML is explained once a line, in words without the parser's", () => {
+  const said: [string, string, number][] = [
+    ["a: [1, 2\nb: 3\n", "a list that begins with [ before has no ] at its end", 2],
+    ["a: {b: 1\nc: 2\n", "a mapping that begins with { before has no } at its end", 2],
+    ["a: 1\na: 2\n", "the key is given twice", 2],
+    ["a: 'x\n", "a text in quotes has no quote at its end", 2],
+    ["a 1\nb: 2\n", "a colon is missing after the key", 1],
+    ["a:\n\t- 1\n", "lines are indented with spaces, not with tabs", 2],
+    ["a: 1\n---\nb: 2\n", "a second document begins here: remove the line ---", 2],
+    ["  a: 1\n b: 2\n", "this does not belong here: check the indentation, and the line before", 2],
+  ];
+  for (const [text, message, line] of said)
+    assert.deepEqual(
+      parse(text).problems.map((each) => [each.message, each.line]),
+      [[message, line]],
+    );
+});

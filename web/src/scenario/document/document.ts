@@ -7,6 +7,7 @@
 
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument } from "yaml";
 import { blockText, flowText, keyText, scalarText } from "./flow";
+import { inWords } from "./syntax";
 import { childOf, NOTHING, type Path, sameValue, type Value, valueAt, withValue } from "./values";
 
 export interface SyntaxProblem {
@@ -28,17 +29,19 @@ const OPTIONS = { intAsBigInt: true, uniqueKeys: true, prettyErrors: false, keep
 
 export function parse(text: string): Parsed {
   const document = parseDocument(text, OPTIONS);
-  const problems = document.errors.map((error) => {
+  const found = document.errors.map((error) => {
     const [from, to] = error.pos;
     const before = text.slice(0, from).split("\n");
     return {
-      message: error.message.replace(/ at line \d+, column \d+:?[\s\S]*$/, ""),
+      message: inWords(error.code, error.message),
       from,
       to: Math.max(to, from),
       line: before.length,
       column: (before.at(-1)?.length ?? 0) + 1,
     };
   });
+  // What the parser says of the rest of a line that it could not read helps nobody.
+  const problems = found.filter(({ line }, at) => found.findIndex((each) => each.line === line) === at);
   const value = problems.length > 0 ? NOTHING : toPlain(document, document.contents as Node | null, 0);
   if (problems.length === 0 && text.trim() !== "" && value.kind !== "map" && !isEmpty(value)) {
     problems.push({

@@ -1,5 +1,5 @@
 /** What the check found: problems with their lines, and the command line that does the same. */
-import { CommandLine } from "../../components";
+import { CommandLine, Prose } from "../../components";
 import type { Checked, LocatedProblem } from "../submission/useValidation";
 
 interface Props {
@@ -19,8 +19,12 @@ export function Findings({ problems, checked, onJump }: Props) {
           <ul>
             {problems.map((problem, at) => (
               <li key={at}>
-                <Place problem={problem} onJump={onJump} /> {problem.message}
-                {problem.hint && <p className="small">{problem.hint}</p>}
+                <Place problem={problem} onJump={onJump} /> <Prose text={problem.message} />
+                {problem.hint && (
+                  <p className="small">
+                    <Prose text={problem.hint} />
+                  </p>
+                )}
               </li>
             ))}
           </ul>
