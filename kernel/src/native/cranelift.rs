@@ -6,7 +6,7 @@ use cranelift_codegen::{
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module, ModuleResult, default_libcall_names};
+use cranelift_module::{Linkage, Module, ModuleError, default_libcall_names};
 
 use super::{
     emit::emit,
@@ -74,7 +74,7 @@ impl Drop for Machine {
 }
 
 /// Make the function and all of its code executable; returns it with its size.
-fn define(module: &mut JITModule, lowered: &Lowered) -> ModuleResult<(Entry, usize)> {
+fn define(module: &mut JITModule, lowered: &Lowered) -> Result<(Entry, usize), Box<ModuleError>> {
     let mut context = module.make_context();
     context.func.signature.params.extend([AbiParam::new(I64); 6]);
     let mut scratch = FunctionBuilderContext::new();

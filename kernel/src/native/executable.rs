@@ -31,7 +31,7 @@ impl Backend {
 enum Code {
     /// One for each leaf, with its number.
     Interpreter(Vec<(u8, Interpreter)>),
-    Machine(Machine),
+    Machine(Box<Machine>),
 }
 
 /// A function that runs whole batches of rows; many threads may run it at once.
@@ -59,7 +59,7 @@ impl Executable {
     /// Compile a plan. Where no machine code can be made, the interpreter takes its place.
     pub fn of_plan(plan: &Plan, backend: Backend) -> Self {
         let code = match backend {
-            Backend::Machine => Machine::new(plan).map(Code::Machine),
+            Backend::Machine => Machine::new(plan).map(|machine| Code::Machine(Box::new(machine))),
             Backend::Interpreter => Err(String::new()),
         };
         Self {

@@ -164,8 +164,8 @@ impl Interpreter {
             return;
         }
         for (plane, limb) in &self.loads {
-            for row in 0..count {
-                planes[*plane][row] = rows.inputs[(first + row) * rows.input_stride + limb];
+            for (row, place) in planes[*plane].iter_mut().enumerate().take(count) {
+                *place = rows.inputs[(first + row) * rows.input_stride + limb];
             }
         }
         for step in &self.steps {

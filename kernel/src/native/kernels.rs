@@ -54,11 +54,10 @@ impl<'a> Planes<'a> {
     #[inline(always)]
     fn each<const A: usize, const B: usize, const N: usize>(&mut self, make: impl Fn([u64; A], [u64; B]) -> [u64; N]) {
         let (a, b) = (self.operand::<A>(0), self.operand::<B>(1));
-        let size = self.result.len();
         for row in 0..BLOCK {
             let value = make(row_of(&a, row), row_of(&b, row));
-            for limb in 0..N.min(size) {
-                self.result[limb][row] = value[limb];
+            for (plane, limb) in self.result.iter_mut().zip(value) {
+                plane[row] = limb;
             }
         }
     }

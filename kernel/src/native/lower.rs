@@ -55,8 +55,8 @@ fn lower_plan(plan: &Plan, lowered: &mut Lowered, values: Vec<Vec<Limb>>) {
     if plan.impossible {
         lowering.writer.fail(Limb::Known(1));
     }
-    for id in 0..count {
-        lowering.lower_node(id as NodeId, &guards[id]);
+    for (id, guards) in guards.iter().enumerate() {
+        lowering.lower_node(id as NodeId, guards);
     }
     let conditions = lowering.conditions();
     let values = lowering.values;

@@ -174,7 +174,7 @@ impl Graph {
     }
 
     fn simpler_byte(&mut self, at: NodeId, value: NodeId) -> Option<NodeId> {
-        let Some(at) = self.as_constant(at) else { return None };
+        let at = self.as_constant(at)?;
         if at >= U256::from(32) {
             return Some(self.constant(U256::ZERO));
         }
