@@ -22,6 +22,7 @@ SECTIONS = [
     "codec",
     "codegen",
     "fleet",
+    "specialise",
     "sim",
     "rl",
     "scenario_env",

@@ -198,7 +198,7 @@ class Fleet:
         return number
 
     def statistics(self) -> list[dict[str, Any]]:
-        """Counts of each call site: calls, hits, recorded paths, and misses by the guard that failed. Empty if `off`."""
+        """Counts of each call site: calls, hits, paths, and misses by the guard that failed. Empty if `off`."""
         return self._fleet.statistics()
 
     def memory(self) -> list[int]:

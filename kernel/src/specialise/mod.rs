@@ -4,8 +4,11 @@
 //! of a path stand the status, output, writes and gas of the transaction. Where a guard fails nothing has been
 //! written, and the row goes to the interpreter, which records the new path within a budget.
 
+mod code;
 mod compare;
+mod paths;
 mod row;
+mod shape;
 mod site;
 mod statistics;
 
@@ -24,7 +27,7 @@ use crate::{
     trace::{Fact, Places, Watch},
     world::World,
 };
-pub use site::Shape;
+pub use shape::Shape;
 use site::Site;
 pub use statistics::SiteStatistics;
 

@@ -2,8 +2,11 @@
 
 use std::{
     sync::{
-        Mutex, OnceLock, PoisonError, RwLock,
-        atomic::{AtomicU32, AtomicU64, Ordering::{Acquire, Relaxed, Release}},
+        Mutex, PoisonError, RwLock,
+        atomic::{
+            AtomicBool, AtomicU32, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
     },
     time::Instant,
 };
@@ -11,19 +14,21 @@ use std::{
 use revm::{
     context::{BlockEnv, TxEnv, result::ExecutionResult},
     context_interface::cfg::GasParams,
-    primitives::{Address, HashMap, U256},
+    primitives::Address,
     state::EvmState,
 };
 
 use super::{
     Answer, Call, Mode, Specialiser,
     compare::{difference, touched},
+    paths::{Known, Paths},
     row::{RowView, keep},
+    shape::Tariff,
     statistics::{Counts, SiteStatistics},
 };
 use crate::{
     machine::{Failure, Machine},
-    trace::{DataGas, End, Ending, Fact, MOST_NODES, Recorder, Replay, Stale, Tree, Values},
+    trace::{DataGas, End, Ending, Fact, MOST_NODES, Recorder, Replay, Stale, Values},
 };
 
 /// Calls before the first recording: by then the rows have written what they write.
@@ -38,76 +43,6 @@ const COMPARED: u32 = 2;
 /// Calls after which a site must have replayed one in eight, or it is left to the interpreter for good.
 const TRIAL: u64 = 20_000;
 
-/// A template as a call site knows it: calldata with zeros where it varies.
-#[derive(Debug)]
-pub struct Shape {
-    /// Equal for templates with equal calldata, holes and gas.
-    pub id: u64,
-    pub data: Vec<u8>,
-    pub holes: Vec<usize>,
-    pub gas: u64,
-}
-
-impl Shape {
-    pub fn new(data: Vec<u8>, holes: Vec<usize>, gas: u64) -> Self {
-        type Known = HashMap<(Vec<u8>, Vec<usize>, u64), u64>;
-        static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
-        let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        let next = known.len() as u64;
-        let id = *known.entry((data.clone(), holes.clone(), gas)).or_insert(next);
-        Self { id, data, holes, gas }
-    }
-}
-
-/// What a call pays for its calldata: for the constant bytes, and for each byte of its holes that is not zero.
-struct Tariff {
-    base: DataGas,
-    byte: DataGas,
-    limit: u64,
-}
-
-impl Tariff {
-    fn new(shape: &Shape, params: &GasParams) -> Self {
-        let base = params.initial_tx_gas(&shape.data, false, 0, 0, 0, None);
-        let more = params.tx_token_non_zero_byte_multiplier() - 1;
-        Self {
-            base: DataGas { intrinsic: base.initial_regular_gas, floor: base.floor_gas },
-            byte: DataGas {
-                intrinsic: more * params.tx_token_cost(),
-                floor: more * params.tx_floor_cost_per_token(),
-            },
-            limit: shape.gas,
-        }
-    }
-
-    /// `None` where the gas limit may not allow the calldata.
-    fn of(&self, holes: &[U256]) -> Option<DataGas> {
-        let bytes: u64 = holes.iter().map(nonzero_bytes).sum();
-        let data = DataGas {
-            intrinsic: self.base.intrinsic + bytes * self.byte.intrinsic,
-            floor: self.base.floor + bytes * self.byte.floor,
-        };
-        (data.intrinsic.max(data.floor) <= self.limit).then_some(data)
-    }
-}
-
-#[inline]
-fn nonzero_bytes(word: &U256) -> u64 {
-    word.as_le_slice().iter().map(|byte| u64::from(*byte != 0)).sum()
-}
-
-/// Recorded paths, and by path how many of its replays have been compared.
-struct Paths {
-    tree: Tree,
-    compared: HashMap<usize, AtomicU32>,
-}
-
-impl Paths {
-    fn new() -> Self {
-        Self { tree: Tree::new(), compared: HashMap::default() }
-    }
-}
-
 pub struct Site {
     /// Its number among the sites of the fleet, and how often its paths were forgotten.
     index: u64,
@@ -119,6 +54,8 @@ pub struct Site {
     tariff: Tariff,
     paths: RwLock<Paths>,
     stale: Stale,
+    /// Whether its graph takes no more expressions.
+    full: AtomicBool,
     /// Memory for the values of one replay each.
     spare: Mutex<Vec<Values>>,
     counts: Counts,
@@ -139,6 +76,7 @@ impl Site {
             tariff: Tariff::new(call.shape, params),
             paths: RwLock::new(Paths::new()),
             stale: Stale::default(),
+            full: AtomicBool::default(),
             spare: Mutex::default(),
             counts: Counts::default(),
         }
@@ -153,6 +91,7 @@ impl Site {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
+    /// Give memory back, while the paths are still held: it belongs to this very graph.
     fn give_values(&self, values: Values) {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(values);
     }
@@ -188,14 +127,15 @@ impl Site {
         let Ok(paths) = self.paths.try_read() else { return interpret(machine, tx()?) };
         let mut values = self.take_values();
         let mut view = RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
-        match paths.tree.replay(&mut values, &mut view) {
+        match paths.replay(&mut values, &mut view, &self.counts) {
             Replay::End(step) => {
                 let End::Transaction(ending) = paths.tree.end(step) else { return interpret(machine, tx()?) };
                 self.counts.hits.fetch_add(1, Relaxed);
                 let gas = ending.gas.used(&values, &all.params, data, ending.success);
                 if self.is_compared(all, &paths, step) {
                     let (result, state) = machine.run(tx()?)?;
-                    let mut view = RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
+                    let mut view =
+                        RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
                     let logged = paths.tree.evaluate(&ending.log_nodes(), &mut values, &mut view);
                     let found = (!logged).then(|| "a log cannot be read".into());
                     let found = found.or_else(|| difference(ending, &values, gas, (&result, &state), call.sender));
@@ -209,20 +149,24 @@ impl Site {
                     keep(machine.database(), (self.number(step), ending), &values, call.sender, &all.watch)
                         .map_err(|miss| Failure::Missing(vec![miss]))?;
                 }
-                drop(paths);
                 self.give_values(values);
+                drop(paths);
                 Ok(Answer::Replayed { success, gas, output })
             }
             Replay::Unknown(step) => {
                 self.counts.missed(step, || paths.tree.describe(step));
-                drop(paths);
                 self.give_values(values);
-                if self.may_record(calls) { self.record(all, machine, block, call, tx()?, data) } else { interpret(machine, tx()?) }
+                drop(paths);
+                if self.may_record(calls) {
+                    self.record(all, machine, block, call, tx()?, data)
+                } else {
+                    interpret(machine, tx()?)
+                }
             }
             Replay::Interpret => {
                 self.counts.left.fetch_add(1, Relaxed);
-                drop(paths);
                 self.give_values(values);
+                drop(paths);
                 interpret(machine, tx()?)
             }
         }
@@ -230,7 +174,7 @@ impl Site {
 
     fn is_compared(&self, all: &Specialiser, paths: &Paths, step: usize) -> bool {
         let seldom = |path: &AtomicU32| path.load(Relaxed) < COMPARED && path.fetch_add(1, Relaxed) < COMPARED;
-        all.mode == Mode::Check || paths.compared.get(&step).is_some_and(seldom)
+        all.mode == Mode::Check || paths.known.get(&step).is_some_and(|path| seldom(&path.compared))
     }
 
     fn wrong(&self, found: &str, call: &Call<'_>) -> Failure {
@@ -249,7 +193,7 @@ impl Site {
             counts.switch_off("few calls are replayed");
             return false;
         }
-        recordings < MOST_RECORDINGS.min(ADVANCE + hits / CALLS_A_RECORDING)
+        !self.full.load(Relaxed) && recordings < MOST_RECORDINGS.min(ADVANCE + hits / CALLS_A_RECORDING)
     }
 
     /// Interpret a call, and know its path from now on.
@@ -283,9 +227,7 @@ impl Site {
         } else {
             self.counts.discarded.fetch_add(1, Relaxed);
         }
-        if paths.tree.graph.len() > MOST_NODES {
-            self.counts.switch_off("its paths are too many");
-        }
+        self.full.store(paths.tree.graph.len() > MOST_NODES, Relaxed);
         drop(paths);
         self.counts.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
         if call.commit {
@@ -308,6 +250,7 @@ impl Site {
         data: DataGas,
     ) -> Result<(), Failure> {
         let replayable = matches!(path.end, End::Transaction(_));
+        let guards = path.guards.clone();
         let found = if !paths.tree.insert(path) {
             Some("its path contradicts an earlier one".to_string())
         } else {
@@ -320,7 +263,7 @@ impl Site {
                         _ => Vec::new(),
                     };
                     paths.tree.evaluate(&wanted, &mut values, &mut view);
-                    paths.compared.insert(step, Default::default());
+                    paths.known.insert(step, Known { guards, ..Known::default() });
                     self.counts.paths.fetch_add(1, Relaxed);
                     let Some(ending) = paths.tree.ending_mut(step) else { return Ok(()) };
                     settle_gas(ending, &values, &all.params);

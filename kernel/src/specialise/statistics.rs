@@ -18,6 +18,10 @@ const MOST_GUARDS: usize = 256;
 pub struct Counts {
     pub calls: AtomicU64,
     pub hits: AtomicU64,
+    /// Hits by machine code, paths that became code, and the time that took.
+    pub native: AtomicU64,
+    pub compiled: AtomicU64,
+    pub compiling: AtomicU64,
     /// Calls on a path that is the interpreter's.
     pub left: AtomicU64,
     pub recordings: AtomicU64,
@@ -70,6 +74,9 @@ impl Counts {
             selector,
             calls: self.calls.load(Relaxed),
             hits: self.hits.load(Relaxed),
+            native: self.native.load(Relaxed),
+            compiled: self.compiled.load(Relaxed),
+            compile_seconds: self.compiling.load(Relaxed) as f64 / 1e9,
             left: self.left.load(Relaxed),
             recordings: self.recordings.load(Relaxed),
             paths: self.paths.load(Relaxed),
@@ -90,6 +97,9 @@ pub struct SiteStatistics {
     pub selector: [u8; 4],
     pub calls: u64,
     pub hits: u64,
+    pub native: u64,
+    pub compiled: u64,
+    pub compile_seconds: f64,
     pub left: u64,
     pub recordings: u64,
     pub paths: u64,
@@ -113,6 +123,8 @@ impl SiteStatistics {
         for (name, count) in [
             ("calls", self.calls),
             ("hits", self.hits),
+            ("native", self.native),
+            ("compiled", self.compiled),
             ("left", self.left),
             ("recordings", self.recordings),
             ("paths", self.paths),
@@ -123,6 +135,7 @@ impl SiteStatistics {
             site.set_item(name, count)?;
         }
         site.set_item("seconds", self.seconds)?;
+        site.set_item("compile_seconds", self.compile_seconds)?;
         site.set_item("off", self.off)?;
         site.set_item("misses", self.misses)?;
         Ok(site)

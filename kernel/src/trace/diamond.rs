@@ -5,11 +5,7 @@
 
 use revm::{
     bytecode::opcode as op,
-    interpreter::{
-        Interpreter,
-        instructions::gas_table,
-        interpreter_types::Jumps,
-    },
+    interpreter::{Interpreter, instructions::gas_table, interpreter_types::Jumps},
     primitives::U256,
 };
 
@@ -61,7 +57,8 @@ impl Course<'_> {
         let (Origin::Constant, Origin::Computed(condition)) = (self.operand(frame, 0)?, self.operand(frame, 1)?) else {
             return Ok(None);
         };
-        let Some(target) = usize::try_from(peek(stack, 0)).ok().filter(|target| is_destination(interpreter, *target)) else {
+        let Some(target) = usize::try_from(peek(stack, 0)).ok().filter(|target| is_destination(interpreter, *target))
+        else {
             return Ok(None);
         };
         let height = stack.len() - 2;

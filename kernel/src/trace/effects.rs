@@ -128,7 +128,12 @@ impl<'a> Course<'a> {
     }
 
     /// Follow an instruction whose result or effect differs between rows; false if it is none.
-    pub fn follow_effect(&mut self, frame: &mut Frame, interpreter: &Interpreter, before: &mut impl Before) -> Result<bool, Unmodelled> {
+    pub fn follow_effect(
+        &mut self,
+        frame: &mut Frame,
+        interpreter: &Interpreter,
+        before: &mut impl Before,
+    ) -> Result<bool, Unmodelled> {
         let opcode = interpreter.bytecode.opcode();
         let stack = interpreter.stack.data();
         let account = interpreter.input.target_address();
@@ -192,7 +197,13 @@ impl<'a> Course<'a> {
     }
 
     /// The slot whose key is on top of the stack. Which of the slots so far it is, if any, is the same on the path.
-    fn cell(&mut self, frame: &Frame, account: Address, stack: &[U256], before: &mut impl Before) -> Result<Place, Unmodelled> {
+    fn cell(
+        &mut self,
+        frame: &Frame,
+        account: Address,
+        stack: &[U256],
+        before: &mut impl Before,
+    ) -> Result<Place, Unmodelled> {
         let value = peek(stack, 0);
         let place = (account, value);
         let key = self.node(self.operand(frame, 0)?, value)?;
@@ -210,8 +221,12 @@ impl<'a> Course<'a> {
                 effects.keys.len() - 1
             }
         };
-        let others: Vec<Node> =
-            effects.keys[at].1.iter().filter_map(|other| effects.cells.get(&(account, *other))).map(|cell| cell.key).collect();
+        let others: Vec<Node> = effects.keys[at]
+            .1
+            .iter()
+            .filter_map(|other| effects.cells.get(&(account, *other)))
+            .map(|cell| cell.key)
+            .collect();
         effects.keys[at].1.push(value);
         for other in others {
             if !self.surely_differ(key, other) {
@@ -297,8 +312,15 @@ impl<'a> Course<'a> {
 /// Whether two texts differ whatever their words are: in length, or in a byte that is constant in both.
 fn texts_differ(one: &Text, other: &Text) -> bool {
     let varies = |text: &Text, at: usize| {
-        text.parts.iter().any(|Part { at: from, length, .. }| (*from as usize..*from as usize + usize::from(*length)).contains(&at))
+        text.parts
+            .iter()
+            .any(|Part { at: from, length, .. }| (*from as usize..*from as usize + usize::from(*length)).contains(&at))
     };
     one.bytes.len() != other.bytes.len()
-        || one.bytes.iter().zip(&other.bytes).enumerate().any(|(at, (a, b))| a != b && !varies(one, at) && !varies(other, at))
+        || one
+            .bytes
+            .iter()
+            .zip(&other.bytes)
+            .enumerate()
+            .any(|(at, (a, b))| a != b && !varies(one, at) && !varies(other, at))
 }

@@ -7,7 +7,8 @@ use revm::{
 
 use super::{
     diamond::Choice,
-    graph::{Node, Text, Values},
+    graph::{Node, Text},
+    values::Values,
 };
 
 /// A slot that the transaction leaves with another expression than it found.

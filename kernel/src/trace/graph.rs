@@ -8,6 +8,7 @@ use revm::{
 use super::{
     arithmetic::{compute, operands},
     surroundings::{Surroundings, Unread},
+    values::{Values, write},
 };
 
 /// The constant zero, also used for operands that an instruction does not have.
@@ -76,48 +77,19 @@ pub struct Graph {
     bits: Vec<u16>,
 }
 
-/// The values of a graph's expressions while one call is replayed.
-#[derive(Default)]
-pub struct Values {
-    words: Vec<U256>,
-    scratch: Vec<u8>,
-}
-
-impl Values {
-    #[inline]
-    pub fn get(&self, node: Node) -> U256 {
-        self.words[node as usize]
-    }
-
-    /// Take in what the graph has gained since: constants have their values from here on.
-    #[inline]
-    pub fn grow(&mut self, graph: &Graph) {
-        for expression in &graph.expressions[self.words.len()..] {
-            self.words.push(if let Expression::Constant(value) = expression { *value } else { U256::ZERO });
-        }
-    }
-
-    /// A text with the values of its words.
-    pub fn write(&self, text: &Text) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(text.bytes.len());
-        write(text, &self.words, &mut bytes);
-        bytes
-    }
-}
-
 impl Graph {
     pub fn new() -> Self {
-        let mut graph = Self {
-            expressions: Vec::new(),
-            known: HashMap::default(),
-            bits: Vec::new(),
-        };
+        let mut graph = Self { expressions: Vec::new(), known: HashMap::default(), bits: Vec::new() };
         graph.constant(U256::ZERO);
         graph
     }
 
     pub fn len(&self) -> usize {
         self.expressions.len()
+    }
+
+    pub fn expressions(&self) -> &[Expression] {
+        &self.expressions
     }
 
     pub fn expression(&self, node: Node) -> &Expression {
@@ -351,17 +323,5 @@ impl Graph {
         };
         words[node as usize] = value;
         Ok(())
-    }
-}
-
-fn write(text: &Text, values: &[U256], into: &mut Vec<u8>) {
-    into.extend_from_slice(&text.bytes);
-    for part in &text.parts {
-        let (from, at, length) = (usize::from(part.from), part.at as usize, usize::from(part.length));
-        let word = values[part.node as usize].to_be_bytes::<32>();
-        match <&mut [u8; 32]>::try_from(&mut into[at..at + length]) {
-            Ok(place) => *place = word,
-            Err(_) => into[at..at + length].copy_from_slice(&word[from..from + length]),
-        }
     }
 }

@@ -18,6 +18,7 @@ mod recorder;
 mod shadow;
 mod surroundings;
 mod tree;
+mod values;
 mod watch;
 
 use revm::{
@@ -27,13 +28,14 @@ use revm::{
 
 use crate::machine::{Failure, Machine};
 pub use ending::{DataGas, Ending};
-pub use graph::{BlockField, Field, MOST_NODES, Values};
+pub use graph::{BlockField, Expression, Field, Graph, MOST_NODES, Node, Text};
 pub use layout::Layout;
 pub use places::Places;
 pub use recorder::Recorder;
 use surroundings::View;
 pub use surroundings::{Surroundings, Unread, read_account};
-pub use tree::{End, Path, Replay, Tree};
+pub use tree::{End, Guard, Path, Replay, Tree};
+pub use values::Values;
 pub use watch::{Fact, Stale, Watch};
 
 /// Recordings that may come before any of them has paid, and the calls that are to be expected for each.

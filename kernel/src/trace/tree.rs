@@ -9,8 +9,9 @@ use revm::primitives::U256;
 
 use super::{
     ending::Ending,
-    graph::{Graph, Node, Text, Values},
+    graph::{Graph, Node, Text},
     surroundings::Surroundings,
+    values::Values,
 };
 
 /// What a path depends on: the value of an expression, or merely whether it is zero.

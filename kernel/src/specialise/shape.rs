@@ -1,0 +1,65 @@
+//! A template as a call site knows it, and what its calldata costs.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use revm::{
+    context_interface::cfg::GasParams,
+    primitives::{HashMap, U256},
+};
+
+use crate::trace::DataGas;
+
+/// A template as a call site knows it: calldata with zeros where it varies.
+#[derive(Debug)]
+pub struct Shape {
+    /// Equal for templates with equal calldata, holes and gas.
+    pub id: u64,
+    pub data: Vec<u8>,
+    pub holes: Vec<usize>,
+    pub gas: u64,
+}
+
+impl Shape {
+    pub fn new(data: Vec<u8>, holes: Vec<usize>, gas: u64) -> Self {
+        type Known = HashMap<(Vec<u8>, Vec<usize>, u64), u64>;
+        static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
+        let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let next = known.len() as u64;
+        let id = *known.entry((data.clone(), holes.clone(), gas)).or_insert(next);
+        Self { id, data, holes, gas }
+    }
+}
+
+/// What a call pays for its calldata: for the constant bytes, and for each byte of its holes that is not zero.
+pub struct Tariff {
+    base: DataGas,
+    byte: DataGas,
+    limit: u64,
+}
+
+impl Tariff {
+    pub fn new(shape: &Shape, params: &GasParams) -> Self {
+        let base = params.initial_tx_gas(&shape.data, false, 0, 0, 0, None);
+        let more = params.tx_token_non_zero_byte_multiplier() - 1;
+        Self {
+            base: DataGas { intrinsic: base.initial_regular_gas, floor: base.floor_gas },
+            byte: DataGas { intrinsic: more * params.tx_token_cost(), floor: more * params.tx_floor_cost_per_token() },
+            limit: shape.gas,
+        }
+    }
+
+    /// `None` where the gas limit may not allow the calldata.
+    pub fn of(&self, holes: &[U256]) -> Option<DataGas> {
+        let bytes: u64 = holes.iter().map(nonzero_bytes).sum();
+        let data = DataGas {
+            intrinsic: self.base.intrinsic + bytes * self.byte.intrinsic,
+            floor: self.base.floor + bytes * self.byte.floor,
+        };
+        (data.intrinsic.max(data.floor) <= self.limit).then_some(data)
+    }
+}
+
+#[inline]
+fn nonzero_bytes(word: &U256) -> u64 {
+    word.as_le_slice().iter().map(|byte| u64::from(*byte != 0)).sum()
+}
