@@ -77,3 +77,17 @@ def test_a_read_only_key_is_offered_nothing_that_it_may_not_do(visit: Visit, ser
     visitor.settle()
     assert visitor.page.get_by_role("link", name="New run").count() == 0
     assert visitor.page.get_by_role("link", name="Keys").count() == 0
+
+
+def test_a_page_whose_code_is_gone_after_an_update_says_so(visit: Visit) -> None:
+    visitor = visit()
+    visitor.log_in("runs")
+    visitor.settle()
+    visitor.expect_failures("404")
+    visitor.page.route("**/assets/*.js", lambda route: route.fulfill(status=404))
+    visitor.page.get_by_role("link", name="Worlds").click()
+    visitor.page.get_by_role("alert").get_by_text("The service was updated while this page was open").wait_for()
+    visitor.page.unroute("**/assets/*.js")
+    visitor.page.get_by_role("button", name="Try again").click()
+    visitor.page.get_by_role("heading", name="Worlds", level=1).wait_for()
+    visitor.console.clear()  # the browser names the code that it did not find

@@ -182,6 +182,13 @@ def test_worlds_are_listed_and_never_built(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_unknown_name_is_answered_with_where_the_known_ones_are(served: Served) -> None:
+    for path, hint in (("/scenarios/zzz", "`GET /scenarios` lists them"), ("/trainings/zzz", "the newest is '2026")):
+        answer = served.client.get(path)
+        assert answer.status_code == 404
+        assert answer.json()["hint"].startswith(hint)
+
+
 def test_trainings_and_evaluations_are_listed(served: Served) -> None:
     (training,) = served.client.get("/trainings").json()["items"]
     assert training["training_id"] == "20260314-092653000-trained0"
