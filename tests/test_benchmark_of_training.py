@@ -10,7 +10,7 @@ import pytest
 from tests.benchmark_command import check_row, run_benchmarks
 
 
-@pytest.mark.slow(95)
+@pytest.mark.slow(60)
 def test_a_quick_run_of_training_measures_every_environment_and_every_framework(repository: Path) -> None:
     finished = run_benchmarks(repository, "--only", "rl", "--quick", "--json")
     assert finished.returncode == 0, finished.stderr

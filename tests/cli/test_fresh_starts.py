@@ -54,7 +54,7 @@ def settled(text: str) -> str:
     return text
 
 
-@pytest.mark.slow
+@pytest.mark.slow(1)
 @pytest.mark.parametrize(("words", "code"), COMMANDS, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_fresh_start_prints_what_a_fork_prints(
     run_mayavi: RunMayavi, start_mayavi: RunMayavi, tmp_path: Path, words: str, code: int

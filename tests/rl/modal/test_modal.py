@@ -36,7 +36,7 @@ from mayavi.rl.training_runs.file_copies import digest_of, list_files
 from tests.portfolio.backtest.worlds import past_market
 from tests.rl.modal.folder_volume import FolderVolume, locally
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(1.5)
 
 SETTINGS = {"env": "vesting", "framework": "sb3", "timesteps": 64, "num_envs": 4, "rollout_steps": 8, "seed": 3}
 SETTINGS |= {"minibatch_size": 16, "epochs": 1, "checkpoint_every_steps": 32}

@@ -27,7 +27,7 @@ OTHER_HASHES = "3"
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-@pytest.mark.slow(50)
+@pytest.mark.slow(60)
 def test_every_algorithm_goes_on_exactly(repository: Path, learning_server: CommandServer) -> None:
     """In one process of its own, since starting Ray takes longer than all of these trainings."""
     with only_ray():
@@ -44,7 +44,7 @@ def last_line(finished: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.slow(40)
+@pytest.mark.slow(35)
 def test_a_killed_market_ends_with_the_weights_of_one_that_was_not_whatever_order_sets_have(
     tmp_path: Path, train_process: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:

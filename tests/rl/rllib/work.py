@@ -22,6 +22,14 @@ assert chase_env.ChaseEnv
 CHASE = {"env": "chase", "framework": "rllib", "seed": 3, "runners": 0}
 SMALL = {"num_envs": 16, "rollout_steps": 16, "minibatch_size": 64, "epochs": 2, "network": [16, 16], "lstm_size": 8}
 ACTIONS = {"env_config": {"actions": "continuous"}}
+REPLAYED = {
+    "learning_starts": 60,
+    "train_every": 4,
+    "gradient_steps": 2,
+    "timesteps": 384,
+    "checkpoint_every_steps": 128,
+}
+"""Algorithms that learn every few steps, which takes longer: they learn before the first checkpoint and after it."""
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
@@ -54,8 +62,8 @@ def dying(at: int) -> Any:
             "recurrent": True,
             "target_kl": 0.01,
         },
-        {"algorithm": "dqn", "learning_starts": 100, "train_every": 4, "gradient_steps": 2, "target_update_every": 150},
-        {"algorithm": "sac", "learning_starts": 100, "train_every": 4, "gradient_steps": 2, **ACTIONS},
+        REPLAYED | {"algorithm": "dqn", "target_update_every": 80},
+        REPLAYED | {"algorithm": "sac", **ACTIONS},
     ],
     ids=["normalised-lstm", "dqn", "sac"],
 )
