@@ -117,7 +117,7 @@ class TestCommand:
     def test_an_unknown_benchmark_is_refused_with_the_known_ones(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "calls,tulips")
         assert finished.returncode == 2
-        known = "startup, calls, batch, peers, codec, codegen, fleet, specialise, sim, rl, scenario_env, rwa, blocks, witness"
+        known = "startup, calls, batch, peers, codec, codegen, fleet, specialise, sim, rl, scenario_env, rwa, blocks"
         assert f"unknown benchmark 'tulips'; there are: {known}" in finished.stderr
 
     @pytest.mark.parametrize("name", ["blocks", "witness"])

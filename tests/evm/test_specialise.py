@@ -131,7 +131,7 @@ def test_a_ladder_is_one_path() -> None:
 
 
 def test_machine_code_takes_over_and_gives_the_same() -> None:
-    fork, steps = world(CONTRACTS["counts up and down"]), inputs(3, 40)
+    fork, steps = world(CONTRACTS["counts up and down"]), inputs(3, 40) * 8
     fleet = Fleet(fork, ROWS, specialise="check")
     assert course(fleet, steps) == course(Fleet(fork, ROWS, specialise="off"), steps)
     assert sum(site["native"] for site in fleet.statistics()) > 0

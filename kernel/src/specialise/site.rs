@@ -263,7 +263,7 @@ impl Site {
                         _ => Vec::new(),
                     };
                     paths.tree.evaluate(&wanted, &mut values, &mut view);
-                    paths.known.insert(step, Known { guards, ..Known::default() });
+                    paths.known.insert(step, Known::new(guards));
                     self.counts.paths.fetch_add(1, Relaxed);
                     let Some(ending) = paths.tree.ending_mut(step) else { return Ok(()) };
                     settle_gas(ending, &values, &all.params);
