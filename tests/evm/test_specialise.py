@@ -147,7 +147,7 @@ def reader() -> tuple[Fork, Program]:
 
 
 def told(fleet: Fleet, made: Program) -> list[int]:
-    return fleet.run(made, one=100, threads=1)["told"].uint64().tolist()
+    return [int(each) for each in fleet.run(made, one=100, threads=1)["told"].uint64()]
 
 
 @pytest.mark.parametrize("mode", ["on", "check"])

@@ -146,8 +146,14 @@ impl Site {
                 let output = values.write(&ending.output);
                 let success = ending.success;
                 if call.commit {
-                    keep(machine.database(), (self.number(step), ending), &values, call.sender, &all.watch)
-                        .map_err(|miss| Failure::Missing(vec![miss]))?;
+                    keep(
+                        machine.database(),
+                        (self.number(step), ending),
+                        &values,
+                        call.sender,
+                        (&all.watch, &all.places),
+                    )
+                    .map_err(|miss| Failure::Missing(vec![miss]))?;
                 }
                 self.give_values(values);
                 drop(paths);
