@@ -20,7 +20,7 @@ from mayavi.gym_env import make_rows
 ROWS, QUICK_ROWS = 256, 32
 ROUNDS = 11
 MODES = ("off", "on")
-WARM_UP = 6_000
+WARM_UP = 4_000
 """Rows that run before the timing: by then the paths are recorded and compiled."""
 ENVIRONMENT_STEPS = 48
 
@@ -110,9 +110,9 @@ def measured(subject: Subject, fork: Fork, rows: int, effort: Effort, section: S
     def seconds(mode: str) -> float:
         rng = streams[mode]
         given = {"amount": rng.integers(1, subject.most, rows, endpoint=True), "pause": rng.integers(1, 30, rows)}
-        began = time.perf_counter()
+        began = time.process_time()
         told = fleets[mode].run(program, threads=1, **given)
-        took = time.perf_counter() - began
+        took = time.process_time() - began
         assert (told.status("status") == SUCCESS).all(), f"{subject.name} fails"
         return took / rows
 
@@ -148,13 +148,13 @@ def environment(rows: int, effort: Effort) -> list[Row]:
         env, rng, taken = envs[mode], streams[mode], 0.0
         for _ in range(ENVIRONMENT_STEPS):
             actions = rng.integers(env.action_space.n, size=rows)  # type: ignore[attr-defined]
-            began = time.perf_counter()
+            began = time.process_time()
             stepped = env.step(actions, np.ones(rows, dtype=np.bool_))
             over = np.flatnonzero(stepped.done)
             if over.size:
                 env.begin(over, range(numbers[mode], numbers[mode] + over.size))
                 numbers[mode] += over.size
-            taken += time.perf_counter() - began
+            taken += time.process_time() - began
         return taken / (ENVIRONMENT_STEPS * rows)
 
     for mode in MODES:

@@ -175,9 +175,11 @@ impl Overlay {
         self.write_slot(address, key, value);
     }
 
-    /// The same for a slot with a number.
-    pub fn set_place(&mut self, number: u32, address: Address, key: U256, value: U256) {
-        self.plane.set(number, value);
+    /// The same by a replay, which knows whether the slot has a number.
+    pub fn set_place(&mut self, number: Option<u32>, address: Address, key: U256, value: U256) {
+        if let Some(number) = number {
+            self.plane.set(number, value);
+        }
         self.write_slot(address, key, value);
     }
 

@@ -131,7 +131,7 @@ def test_a_ladder_is_one_path() -> None:
 
 
 def test_machine_code_takes_over_and_gives_the_same() -> None:
-    fork, steps = world(CONTRACTS["counts up and down"]), inputs(3, 40)
+    fork, steps = world(CONTRACTS["counts up and down"]), inputs(3, 40) * 8
     fleet = Fleet(fork, ROWS, specialise="check")
     assert course(fleet, steps) == course(Fleet(fork, ROWS, specialise="off"), steps)
     assert sum(site["native"] for site in fleet.statistics()) > 0
@@ -147,7 +147,7 @@ def reader() -> tuple[Fork, Program]:
 
 
 def told(fleet: Fleet, made: Program) -> list[int]:
-    return fleet.run(made, one=100, threads=1)["told"].uint64().tolist()
+    return [int(each) for each in fleet.run(made, one=100, threads=1)["told"].uint64()]
 
 
 @pytest.mark.parametrize("mode", ["on", "check"])

@@ -18,7 +18,7 @@ use super::{
 use crate::trace::{End, Guard, Replay, Tree, Values};
 
 /// Replays of a path after which it becomes code, and paths with code that are tried on a row.
-const WARM: u32 = 64;
+const WARM: u32 = 2_000;
 const MOST_TRIES: usize = 6;
 /// How often the paths with code are put in order.
 const SORTED_EVERY: u64 = 512;
@@ -26,10 +26,16 @@ const SORTED_EVERY: u64 = 512;
 /// What is known of a path besides its steps.
 #[derive(Default)]
 pub struct Known {
-    pub guards: Vec<(Guard, U256)>,
+    guards: Vec<(Guard, U256)>,
     pub compared: AtomicU32,
     hits: AtomicU32,
     draft: Mutex<Option<Draft>>,
+}
+
+impl Known {
+    pub fn new(guards: Vec<(Guard, U256)>) -> Self {
+        Self { guards, ..Self::default() }
+    }
 }
 
 /// A path as code, and how often it was taken.

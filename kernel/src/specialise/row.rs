@@ -8,7 +8,7 @@ use revm::{
 
 use crate::{
     database::{Miss, RowDatabase},
-    trace::{BlockField, Ending, Fact, Field, Surroundings, Unread, Values, Watch, read_account},
+    trace::{BlockField, Ending, Fact, Field, Places, Surroundings, Unread, Values, Watch, read_account},
 };
 
 pub struct RowView<'a> {
@@ -64,7 +64,7 @@ pub fn keep(
     (number, ending): (u64, &Ending),
     values: &Values,
     sender: Address,
-    watch: &Watch,
+    (watch, places): (&Watch, &Places),
 ) -> Result<(), Miss> {
     if !database.overlay.raise_nonce(sender) {
         let mut info = database.basic(sender)?.unwrap_or_default();
@@ -80,13 +80,11 @@ pub fn keep(
         }
     }
     for (write, key, value) in ending.changes(values) {
-        match write.place {
-            Some(place) => database.overlay.set_place(place, write.address, key, value),
-            None => {
-                watch.change([Fact::Slot(write.address, key)]);
-                database.overlay.set_slot(write.address, key, value);
-            }
-        }
+        let place = write.place.or_else(|| {
+            watch.change([Fact::Slot(write.address, key)]);
+            places.find(write.address, key)
+        });
+        database.overlay.set_place(place, write.address, key, value);
     }
     Ok(())
 }

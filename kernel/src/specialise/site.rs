@@ -146,8 +146,14 @@ impl Site {
                 let output = values.write(&ending.output);
                 let success = ending.success;
                 if call.commit {
-                    keep(machine.database(), (self.number(step), ending), &values, call.sender, &all.watch)
-                        .map_err(|miss| Failure::Missing(vec![miss]))?;
+                    keep(
+                        machine.database(),
+                        (self.number(step), ending),
+                        &values,
+                        call.sender,
+                        (&all.watch, &all.places),
+                    )
+                    .map_err(|miss| Failure::Missing(vec![miss]))?;
                 }
                 self.give_values(values);
                 drop(paths);
@@ -263,7 +269,7 @@ impl Site {
                         _ => Vec::new(),
                     };
                     paths.tree.evaluate(&wanted, &mut values, &mut view);
-                    paths.known.insert(step, Known { guards, ..Known::default() });
+                    paths.known.insert(step, Known::new(guards));
                     self.counts.paths.fetch_add(1, Relaxed);
                     let Some(ending) = paths.tree.ending_mut(step) else { return Ok(()) };
                     settle_gas(ending, &values, &all.params);

@@ -9,6 +9,11 @@ use revm::primitives::{Address, HashMap, U256};
 pub struct Places(RwLock<HashMap<(Address, U256), u32>>);
 
 impl Places {
+    /// The number of a slot that has one.
+    pub fn find(&self, address: Address, key: U256) -> Option<u32> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&(address, key)).copied()
+    }
+
     pub fn number(&self, address: Address, key: U256) -> u32 {
         let place = (address, key);
         if let Some(number) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&place) {

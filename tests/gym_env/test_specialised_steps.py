@@ -25,13 +25,14 @@ WITHDRAW = Function.parse("withdraw(address asset, uint256 amount, address to) r
 
 def hostile(env: RowsEnv[Any], rng: np.random.Generator) -> NDArray[Any]:
     """Anything from the action space: half of it at the ends and in the middle."""
-    space = env.action_space
+    space: Any = env.action_space
     if hasattr(space, "n"):
         return rng.integers(space.n, size=env.rows)
     low, high = (np.broadcast_to(each, (env.rows, *space.shape)) for each in (space.low, space.high))
     kind = rng.integers(0, 6, low.shape)
     drawn = rng.uniform(low, high)
-    return np.select([kind == 0, kind == 1, kind == 2], [low, high, np.clip(0.0, low, high)], drawn).astype(np.float32)
+    chosen = np.select([kind == 0, kind == 1, kind == 2], [low, high, np.clip(0.0, low, high)], drawn)
+    return np.asarray(chosen, dtype=np.float32)
 
 
 def digest(env: RowsEnv[Any], steps: int) -> str:
@@ -73,7 +74,8 @@ def test_agents_of_a_market_see_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
     told = []
     for mode in ("off", "check"):
         monkeypatch.setenv("MAYAVI_SPECIALISE", mode)
-        env, seen = AaveMarketEnv(config), []
+        env: Any = AaveMarketEnv(config)
+        seen = []
         for episode in range(8):
             rng = np.random.default_rng(episode)
             observed, _ = env.reset(options={"episode": episode})
@@ -117,8 +119,8 @@ def pool_program(position: Position) -> Program:
 
 def amounts(rng: np.random.Generator) -> list[int]:
     """Nothing, everything, one unit, a little, and far too much."""
-    return [int([0, 2**256 - 1, 1, 10 ** rng.integers(4, 12), 10 ** rng.integers(14, 18), 2**128][rng.integers(6)])
-            for _ in range(ROWS)]  # fmt: skip
+    sizes = [0, 2**256 - 1, 1, 10 ** int(rng.integers(4, 12)), 10 ** int(rng.integers(14, 18)), 2**128]
+    return [sizes[int(rng.integers(6))] for _ in range(ROWS)]
 
 
 def test_a_pool_under_hostile_amounts_in_one_block_and_years_apart(position: Position) -> None:
@@ -127,7 +129,7 @@ def test_a_pool_under_hostile_amounts_in_one_block_and_years_apart(position: Pos
     statuses: set[int] = set()
     rng = np.random.default_rng(5)
     for _ in range(STEPS):
-        given = {
+        given: dict[str, Any] = {
             "amount": to_words(amounts(rng), ROWS, "amount"),
             "which": rng.integers(0, 4, ROWS),
             "pause": rng.choice([0, 0, 1, 2, 12, 86_400, 40_000_000], ROWS),
