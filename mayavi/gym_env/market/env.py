@@ -38,9 +38,19 @@ class AaveMarketEnv(MayaviMultiAgentEnv):
         world: WorldSource | Fork | None = None,
         source: str | None = None,
         threads: int | None = 1,
+        specialise: str | None = None,
         exact_info: bool = True,
         render_mode: str | None = None,
         **settings: object,
     ) -> None:
-        rows = make_rows("market", 1, config=config, world=world, source=source, threads=threads, **settings)
+        rows = make_rows(
+            "market",
+            1,
+            config=config,
+            world=world,
+            source=source,
+            threads=threads,
+            specialise=specialise,
+            **settings,
+        )
         super().__init__(rows, exact_info=exact_info, render_mode=render_mode)
