@@ -11,7 +11,7 @@ use cranelift_codegen::{
 use cranelift_frontend::FunctionBuilder;
 
 use super::{
-    helpers,
+    calls,
     limbs::{Binary, Helper, Instruction, Limb, ZERO},
     lower::Lowered,
 };
@@ -303,7 +303,7 @@ impl Emitter<'_, '_> {
             let value = self.limb(*limb);
             self.builder.ins().stack_store(value, self.arguments, 8 * at as i32);
         }
-        let (entry, detail) = helpers::entry(helper, arguments.len(), &self.lowered.texts);
+        let (entry, detail) = calls::entry(helper, arguments.len(), &self.lowered.texts);
         let callee = self.builder.ins().iconst(I64, entry as usize as i64);
         let given = [
             self.builder.ins().stack_addr(I64, self.arguments, 0),

@@ -4,6 +4,7 @@
 
 pub mod binding;
 mod bits;
+mod calls;
 mod cranelift;
 mod division;
 pub mod dump;
@@ -12,7 +13,6 @@ pub mod executable;
 mod facts;
 mod faults;
 mod graph;
-mod helpers;
 mod interpreter;
 pub mod ir;
 mod kernels;

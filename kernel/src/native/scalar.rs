@@ -1,8 +1,8 @@
 //! What the instructions over limbs mean, one row at a time: the lowering is tested without a code generator.
 
 use super::{
+    calls,
     division::{add, subtract},
-    helpers,
     limbs::{Binary, Instruction, Limb},
     lower::Lowered,
 };
@@ -73,7 +73,7 @@ fn step(
         }
         Instruction::Call { helper, into, results, arguments } => {
             let given: Vec<u64> = arguments.iter().map(|argument| limb(*argument)).collect();
-            let (entry, detail) = helpers::entry(*helper, given.len(), &lowered.texts);
+            let (entry, detail) = calls::entry(*helper, given.len(), &lowered.texts);
             let mut found = [0; 8];
             // SAFETY: the arguments are those that the lowering made for this helper, and no result has more limbs.
             unsafe { entry(given.as_ptr(), found.as_mut_ptr(), detail) };
