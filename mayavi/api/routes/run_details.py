@@ -21,6 +21,7 @@ from mayavi.api.reading.rows import rows_file
 from mayavi.api.reading.runs.actions import ActionFilter, action_list, step_details
 from mayavi.api.reading.runs.agents import agent_list, explanation_of
 from mayavi.api.security.caller import Reader
+from mayavi.api.security.query import KnownQuery
 from mayavi.api.service import Parts
 
 router = APIRouter(tags=["results"])
@@ -105,6 +106,7 @@ async def run_rows(
 async def run_actions(
     run_id: str,
     caller: Reader,
+    known: KnownQuery,
     parts: Parts,
     agent: Annotated[str | None, Query(max_length=200)] = None,
     account: Annotated[str | None, Query(max_length=200)] = None,

@@ -14,6 +14,7 @@ from mayavi.api.reading.kept_route import KeptRoute, keep
 from mayavi.api.reading.runs.listing import Wanted, page_of
 from mayavi.api.routes.run_details import UNCHANGED, IfNoneMatch
 from mayavi.api.security.caller import Reader
+from mayavi.api.security.query import KnownQuery
 from mayavi.api.service import Parts
 
 router = APIRouter(tags=["runs"], route_class=KeptRoute)
@@ -23,6 +24,7 @@ router = APIRouter(tags=["runs"], route_class=KeptRoute)
 async def list_runs(
     request: Request,
     caller: Reader,
+    known: KnownQuery,
     parts: Parts,
     scenario: Annotated[str | None, Query(max_length=200)] = None,
     chain: Annotated[str | None, Query(max_length=50)] = None,

@@ -15,6 +15,7 @@ from mayavi.api.reading.results.results import sweep_result
 from mayavi.api.reading.runs.sweep_index import page_of
 from mayavi.api.routes.run_details import HTML, PDF, UNCHANGED, IfNoneMatch
 from mayavi.api.security.caller import Reader
+from mayavi.api.security.query import KnownQuery
 from mayavi.api.service import Parts
 
 router = APIRouter(tags=["sweeps"], route_class=KeptRoute)
@@ -24,6 +25,7 @@ router = APIRouter(tags=["sweeps"], route_class=KeptRoute)
 async def list_sweeps(
     request: Request,
     caller: Reader,
+    known: KnownQuery,
     parts: Parts,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(max_length=200)] = None,

@@ -196,3 +196,15 @@ def test_only_full_ids_name_a_run_and_the_nearest_is_the_hint(served: Served) ->
 def test_an_unknown_run_has_nothing(client: httpx.Client, rest: str) -> None:
     assert client.get(f"/runs/20200101-000000000-00000000/{rest}").status_code == 404
     assert client.get("/runs/20200101-000000000-00000000/explain", params={"agent": "x"}).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/runs", "/sweeps", "/runs/{run_id}/actions"])
+def test_a_mistyped_filter_is_refused_instead_of_listing_everything(served: Served, path: str) -> None:
+    run_id = listed(served.client)["items"][0]["run_id"]
+    answer = served.client.get(path.format(run_id=run_id), params={"limti": 5})
+    assert answer.status_code == 422
+    body = answer.json()
+    assert (body["message"], body["hint"]) == ("'limti': unknown query parameter", "did you mean 'limit'?")
+    assert body["problems"][0]["field"] == "limti"
+    without_key = httpx.get(served.server.url + path.format(run_id=run_id), params={"limti": 5})
+    assert without_key.status_code == 401
