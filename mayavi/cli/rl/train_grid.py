@@ -48,7 +48,7 @@ def train_grid_command(
     _check(command)
     with activity("planning"):
         plan = plan_grid(command.layers, command.grid, command.seeds, check_memory=_memory_check(command.backend))
-    say(_heading(plan))
+    say(grid_heading(plan))
     with activity("preparing"):
         prepare(plan.base)
     result = _train(command, plan, say)
@@ -117,12 +117,16 @@ def _train(command: GridCommand, plan: GridPlan, say: Callable[[str], None]) -> 
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _heading(plan: GridPlan) -> str:
+def grid_heading(plan: GridPlan) -> str:
+    """Return what is trained, without what the grid varies."""
     base, points = plan.base, len(plan.points)
     seeds = f"{len(plan.seeds):,} seed{'' if len(plan.seeds) == 1 else 's'}"
     many = f"{points:,} combination{'' if points == 1 else 's'} × {seeds}"
-    how = f"{base.framework} {base.algorithm}"
-    return f"{plan.grid_id} · {base.env} · {how} · {many} = {len(plan.tasks):,} trainings of {base.timesteps:,} steps"
+    varied = {setting.partition("=")[0] for point in plan.points for setting in point}
+    how = " ".join(str(getattr(base, key)) for key in ("framework", "algorithm") if key not in varied)
+    parts = [plan.grid_id, base.env, *([how] if how else [])]
+    steps = "" if "timesteps" in varied else f" of {base.timesteps:,} steps"
+    return f"{' · '.join(parts)} · {many} = {len(plan.tasks):,} trainings{steps}"
 
 
 def _print_result(result: GridResult) -> None:

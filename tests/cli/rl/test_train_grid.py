@@ -128,3 +128,14 @@ def test_without_an_account_of_modal_no_training_is_started(run_mayavi, tmp_path
     assert "modal token new" in finished.stderr
     assert "trainings failed" not in finished.stderr
     assert not list(models.glob("*/run.json"))
+
+
+def test_the_heading_names_what_the_grid_does_not_vary() -> None:
+    from mayavi.cli.rl.train_grid import grid_heading
+    from mayavi.rl.grid.plan import plan_grid
+
+    base = {"env": "rwa", "framework": "sb3", "timesteps": 64}
+    plain = grid_heading(plan_grid([base], ["learning_rate=1e-3,3e-4"], "0:2"))
+    assert plain.endswith(" · rwa · sb3 ppo · 2 combinations × 2 seeds = 4 trainings of 64 steps")
+    varied = grid_heading(plan_grid([base], ["framework=sb3,fast"], "0:2"))
+    assert varied.endswith(" · rwa · ppo · 2 combinations × 2 seeds = 4 trainings of 64 steps")
