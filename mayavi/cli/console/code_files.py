@@ -18,6 +18,15 @@ def code_folder() -> str | None:
         return None
 
 
+def cache_in_use() -> bool:
+    """Whether the cache directory holds anything. A command that is refused at once must not create it."""
+    try:
+        with os.scandir(default_cache_dir()) as entries:
+            return any(True for _ in entries)
+    except (OSError, RuntimeError):
+        return False
+
+
 def read_code(path: str, key: str = "") -> object:
     """Return what was written to `path` with `key`; None if there is nothing, or if it is damaged."""
     head = MAGIC_NUMBER + f"{key}\n".encode()

@@ -14,7 +14,7 @@ import typing
 from types import CodeType
 from typing import Any
 
-from mayavi.cli.console.code_files import code_folder, read_code, write_code
+from mayavi.cli.console.code_files import cache_in_use, code_folder, read_code, write_code
 
 _MOST_TEXTS = 20_000
 """Number from which on a file keeps only what its last writer used: texts of classes that changed are never used."""
@@ -47,7 +47,7 @@ def use_compiled_texts(command: str) -> None:
         return eval(compiled(source, "<string>", "eval"), names)
 
     def write_new() -> None:
-        if not used.keys() <= kept.keys():
+        if cache_in_use() and not used.keys() <= kept.keys():
             write_code(path, used if len(kept) + len(used) > _MOST_TEXTS else kept | used)
 
     # A module finds these names before the built-in functions.
