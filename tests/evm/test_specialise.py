@@ -116,6 +116,13 @@ def test_every_mode_gives_the_same(name: str) -> None:
             assert (hits(fleet) == 0) == never, fleet.statistics()
 
 
+def test_two_threads_that_meet_a_new_path_record_it_once() -> None:
+    fork, steps = world(CONTRACTS["writes any slot"]), inputs(1)
+    told = course(Fleet(fork, ROWS, specialise="off"), steps)
+    for _ in range(50):
+        assert course(Fleet(fork, ROWS, specialise="check"), steps, threads=2) == told
+
+
 @pytest.mark.parametrize("hardfork", ["berlin", "london", "shanghai", "prague", "amsterdam"])
 def test_every_hard_fork_gives_the_same(hardfork: str) -> None:
     fork, steps = world(CONTRACTS["writes and clears in one go"], hardfork), inputs(6)

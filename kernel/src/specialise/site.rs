@@ -214,6 +214,12 @@ impl Site {
     ) -> Result<Answer, Failure> {
         let started = Instant::now();
         let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have recorded the same path while this one waited.
+        let mut view = RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
+        if !matches!(paths.tree.replay(&mut Values::default(), &mut view), Replay::Unknown(_)) {
+            drop(paths);
+            return all.interpret(machine, tx, call.commit).map(Answer::Interpreted);
+        }
         self.counts.recordings.fetch_add(1, Relaxed);
         let mut recorder = Recorder::of_transaction(&mut paths.tree.graph, &self.holes, &all.watch, &all.places);
         let (result, state) = machine.record_transaction(tx, &mut recorder)?;
