@@ -46,7 +46,7 @@ class Load:
     lost: list[str] = field(default_factory=list)
     """Runs that did not end as finished exactly once, with what was found instead."""
     ended: int = 0
-    """Runs whose end was told while the readers asked."""
+    """Number of runs that ended during the minute."""
     seconds: float = 0.0
     """How long the readers asked."""
     server_cpu_s: float = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,18 @@ def read_kept(key: str) -> dict[str, Any] | None:
 
 def write_kept(key: str, compiled: dict[str, Any]) -> None:
     """Keep `compiled`, with the hashes of the files it was compiled from in `imported`. Full disks are no error."""
-    path = _path(key)
+    with suppress(OSError):
+        write_atomically(_path(key), json.dumps(compiled))
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file beside its place and rename it; create the folder if needed."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(compiled), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
-    except OSError:
+    finally:
         temporary.unlink(missing_ok=True)
 
 

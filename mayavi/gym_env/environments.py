@@ -15,7 +15,7 @@ from mayavi.gym_env.registry import make_rows
 
 
 class NamedEnv(MayaviEnv):
-    """Environment of the registry, made from its settings. A subclass says which by `env_name`."""
+    """Gymnasium environment made from settings. Subclasses set `env_name`."""
 
     env_name: ClassVar[str]
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
+from mayavi.compilers.kept import write_atomically
 from mayavi.compilers.package_folder import PackageFolder, Say, announce, unwritable
 from mayavi.compilers.packages import ensure_packages, read_json
 from mayavi.compilers.solidity import compile_packages
@@ -66,10 +66,7 @@ def aave_v36_contracts(say: Say = announce) -> Mapping[str, Artifact]:
             compiled = {name: artifact for job in jobs for name, artifact in job.result().items()}
         facts = {name: asdict(artifact) for name, artifact in compiled.items()}
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_name(f"{path.name}.{os.getpid()}")
-            temporary.write_text(json.dumps(facts), encoding="utf-8")
-            temporary.replace(path)
+            write_atomically(path, json.dumps(facts))
         except OSError as error:
             raise unwritable(folder.root, error) from None
     return {name: Artifact(**each) for name, each in facts.items()}

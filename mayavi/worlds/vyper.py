@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mayavi.compilers.kept import write_atomically
 from mayavi.compilers.package_folder import Say, announce, unwritable
 from mayavi.compilers.vyper_file import run_vyper
 from mayavi.errors import CompileError, SetupError
@@ -63,11 +63,10 @@ def compile_contracts(folder: ContractFolder, say: Say = announce) -> list[str]:
         say(f"compiling {len(wanted)} Vyper contracts")
         combined = _compile(folder.sources / "vyper", wanted)
         try:
-            (folder.root / "build").mkdir(exist_ok=True)
             for name in wanted:
                 output = combined[f"{name}.vy"]
                 text = json.dumps({"abi": output["abi"], "bytecode": output["bytecode"]}, sort_keys=True)
-                _write_atomically(built_path(folder, name), text)
+                write_atomically(built_path(folder, name), text)
                 _drop_old(folder.root / "build", name)
         except OSError as error:
             raise unwritable(folder.root, error) from None
@@ -100,12 +99,6 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) and found.keys() >= {"abi", "bytecode"} else None
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
 
 
 def _drop_old(build: Path, name: str) -> None:

@@ -10,12 +10,12 @@ from fastapi import Response
 from starlette.types import Send
 
 CACHED = "private, no-cache"
-"""A browser may keep the answer, and asks each time whether it has changed."""
+"""Cache-Control: a browser may cache the response and must revalidate it."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """The body of an answer. With an `etag` callers may keep it too: they are told when theirs is still right."""
+    """Cached response body. With an `etag`, a client that has it gets 304."""
 
     body: bytes
     etag: str | None = None

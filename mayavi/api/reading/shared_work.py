@@ -24,7 +24,7 @@ class SharedWork(Generic[T]):
         return await asyncio.shield(self.begin(name, work))
 
     def begin(self, name: Hashable, work: Callable[[], Awaitable[T]]) -> asyncio.Task[T]:
-        """Begin the work with this name unless it is under way; nobody has to wait for it."""
+        """Start the work in the background unless work of this name is running."""
         task = self._tasks.get(name)
         if task is None:
 

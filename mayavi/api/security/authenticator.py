@@ -47,7 +47,7 @@ class Authenticator:
         self.requests = RateLimiter()
         self.failures = RateLimiter()
         self._used: deque[str] = deque()
-        """Keys whose use is to be stored. Whoever puts the first one in lets them be stored."""
+        """Ids of keys whose last use is not stored yet. The request that adds the first one schedules the write."""
 
     def admit(self, request: Request) -> Caller:
         """Return the caller of a request; a bearer key counts before a cookie. Raise 401, 403 or 429."""

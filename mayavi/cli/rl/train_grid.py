@@ -118,7 +118,7 @@ def _train(command: GridCommand, plan: GridPlan, say: Callable[[str], None]) -> 
 
 
 def grid_heading(plan: GridPlan) -> str:
-    """Return what is trained, without what the grid varies."""
+    """Return the heading of a grid, without the settings that it varies."""
     base, points = plan.base, len(plan.points)
     seeds = f"{len(plan.seeds):,} seed{'' if len(plan.seeds) == 1 else 's'}"
     many = f"{points:,} combination{'' if points == 1 else 's'} × {seeds}"

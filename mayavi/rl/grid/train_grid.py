@@ -131,7 +131,7 @@ def _base_env(plan: GridPlan) -> dict[str, Any]:
 def _run(
     waiting: Sequence[Trial], jobs: int, ray: str | None, done: int, total: int, progress: Progress | None
 ) -> dict[str, str]:
-    """Run trials; return the errors of those that failed, by run id."""
+    """Run the trials and return the error of each failed one by run id."""
     from mayavi.rl.grid.tuner import run_trials
 
     ended = done

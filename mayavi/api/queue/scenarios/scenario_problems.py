@@ -12,7 +12,7 @@ ORIGIN = "scenario"
 
 _OPTION = re.compile(r"^'?--(set|grid|chain|steps) ([^=\s':]+)")
 _WRITTEN = re.compile(r"^(?:'--\w+ ([^']*)'|--\w+ (.*?)): ")
-"""An option at the beginning of a message. Those who fill in a form or send JSON wrote its key and value only."""
+"""Command-line option at the start of a message. Over HTTP only its key and value are shown."""
 _FIELDS = {"set": "overrides", "grid": "grid"}
 
 

@@ -16,7 +16,7 @@ ResultKind = Literal["run", "sweep", "training", "evaluation", "compare"]
 ResultFormat = Literal["page", "html", "pdf"]
 Format = Literal["page", "html", "pdf", "artifact"]
 NICENESS = 3
-"""Below the server, which answers others meanwhile, and above the workers: somebody waits for a report."""
+"""Priority of report builders: below the server, above the workers."""
 
 
 @dataclass(frozen=True, slots=True)

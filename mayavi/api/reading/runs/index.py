@@ -51,10 +51,10 @@ class Runs:
     sweeps: Mapping[str, IndexedSweep]
     """All sweeps, newest first."""
     orders: RunOrders
-    """Lists of runs, filled by those who need them. They follow later changes."""
+    """Sorted and filtered lists, created on first use and updated with every change."""
     parameters: ChangedParameters
     answers: AnswerCache[KeptAnswer] = field(default_factory=lambda: AnswerCache(_ANSWER_BYTES))
-    """Finished answers, filled by those who make them."""
+    """Cached responses, filled by the routes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class StoreRead:
     """What was read from the store, for `RunIndex.take`."""
 
     awaited: frozenset[str]
-    """Jobs whose results were looked for."""
+    """Ids of the jobs whose results this read includes."""
     contents: StoreContents
     stamp: Stamp
     settled: bool
@@ -92,7 +92,7 @@ class RunIndex:
         self._whole: OrderedDict[str, WholeRun] = OrderedDict()
         self._offered: deque[FoundRuns] = deque()
         self._later: set[str] = set()
-        """Runs that were offered since the store began to be read: what is read of them may be older."""
+        """Runs that workers handed over during the current read of the store, which may have older rows of them."""
         self._awaited: set[str] = set()
         """Jobs that have ended, whose results the index does not have yet."""
         self._stamp: Stamp | None = None
@@ -124,7 +124,7 @@ class RunIndex:
         return runs if self._is_unchanged() else None
 
     def is_due(self) -> bool:
-        """Whether the store should be read soon, by anybody: others have changed it, and a short pause is over."""
+        """Whether another process has changed the store and the pause since the last check is over."""
         return time.monotonic() - self._looked_at >= self._pause_s and not self._is_unchanged()
 
     @property

@@ -43,7 +43,7 @@ class Wanted:
 
     @property
     def choice(self) -> tuple[object, ...]:
-        """What lists have in common whose pages differ."""
+        """Filter and order, without the page."""
         return (self.sort, self.scenario, self.chain, self.status, self.sweep_id, self.search, self.single)
 
 

@@ -29,7 +29,7 @@ MOST_KEPT = 16
 
 
 class Choice(Protocol):
-    """Which runs a list has, and by what they are sorted."""
+    """Filter and sort order of a list."""
 
     @property
     def sort(self) -> str:
@@ -37,14 +37,14 @@ class Choice(Protocol):
 
     @property
     def choice(self) -> Hashable:
-        """What two lists with the same runs in the same order have in common."""
+        """Cache key: equal for lists with the same filter and order."""
 
     def fits(self, run: IndexedRun) -> bool:
         """Whether the run is part of the list."""
 
 
 class RunOrder:
-    """Runs in ascending order: the keys of those with a value, then the ids of those without one."""
+    """Run ids in ascending order of a value; runs without the value come last."""
 
     def __init__(self, chosen: Choice, runs: Iterable[IndexedRun]) -> None:
         self._fits, self._value_of = chosen.fits, SORTS[chosen.sort]
