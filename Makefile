@@ -7,7 +7,8 @@ PY      := $(BIN)/python
 STAMPS  := $(VENV)/.stamps
 # Test processes, unless WORKERS names a number: as many as cores for the fast tests, and one more for all, which also
 # wait for other processes. At most eight, since each may take 2 GB.
-CORES   := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+# `nproc` answers OMP_NUM_THREADS where that is set: not the number of cores.
+CORES   := $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 workers  = $(or $(WORKERS),$(shell echo $$(($(CORES) + $(1) < 8 ? $(CORES) + $(1) : 8))))
 
 # The virtual environment comes first: it holds `node` on machines without one.

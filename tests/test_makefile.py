@@ -113,7 +113,10 @@ def test_the_set_up_compiles_the_package_where_python_writes_no_bytecode(checkou
     assert "python -m compileall -q mayavi" in (checkout.root / "ran").read_text()
 
 
-def test_all_tests_have_a_worker_more_than_cores_unless_told_otherwise(checkout: Checkout) -> None:
+def test_all_tests_have_a_worker_more_than_cores_unless_told_otherwise(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # which `nproc` would answer
     cores = len(os.sched_getaffinity(0))
     for given, workers in (
         (["test"], min(cores + 1, 8)),

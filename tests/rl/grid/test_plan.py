@@ -131,10 +131,13 @@ def test_the_maximum_cost_of_all_trainings_is_shown_and_refused_above_the_ceilin
 def test_a_failed_training_is_named_and_tried_again_and_the_others_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from mayavi.parallel.processes import ONE_THREAD
     from mayavi.rl.grid import tuner
     from mayavi.rl.grid.train_grid import evaluate_best, train_grid
     from mayavi.rl.grid.trial import run_trial
 
+    for name, value in ONE_THREAD.items():  # a trial sets them in its process, which is ours here
+        monkeypatch.setenv(name, value)
     # In this process, without Ray: `tests/cli/rl/test_train_grid.py` runs the same through Ray Tune.
     monkeypatch.setattr(tuner, "run_trials", lambda trials, *_: [run_trial(each.to_json()) for each in trials])
     small = {"num_envs": 4, "rollout_steps": 8, "minibatch_size": 16, "epochs": 1, "network": [8]}
