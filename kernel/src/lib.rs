@@ -117,6 +117,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(portable::log, module)?)?;
     module.add_function(wrap_pyfunction!(portable::words_to_floats, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_seeds, module)?)?;
+    module.add_function(wrap_pyfunction!(seeding::stream_words, module)?)?;
     #[cfg(feature = "bench")]
     {
         module.add_function(wrap_pyfunction!(bare::bare_calls, module)?)?;

@@ -3,8 +3,8 @@
 //! A generator of NumPy is seeded in microseconds, nearly all of them spent on mixing eight words of entropy. The mixing
 //! is defined to the last bit and will stay so (it is O'Neill's, of her randutils).
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::{prelude::*, types::PyBytes};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 use sha2::{Digest, Sha256};
 
 /// For each of `seeds` the hash of it and `names`, 32 bytes each, and the (seeds, 4) words that seed a PCG64 with it.
@@ -26,6 +26,57 @@ pub fn stream_seeds<'py>(
         digests.extend(digest);
     }
     Ok((PyBytes::new(py, &digests), PyArray1::from_vec(py, words).reshape([seeds.len(), 4])?))
+}
+
+/// Words that PCG64 generators of these states draw, after `skipped` ones: (states, count).
+#[pyfunction]
+pub fn stream_words<'py>(
+    py: Python<'py>,
+    states: PyReadonlyArray2<'py, u64>,
+    skipped: u64,
+    count: usize,
+) -> PyResult<Bound<'py, PyArray2<u64>>> {
+    let given = states.as_slice().map_err(|_| PyValueError::new_err("states must be contiguous"))?;
+    let (states, rest) = given.as_chunks::<4>();
+    if !rest.is_empty() {
+        return Err(PyValueError::new_err("a state is four words"));
+    }
+    let mut words = Vec::with_capacity(states.len() * count);
+    for state in states {
+        let mut generator = Pcg64::new(state);
+        (0..skipped).for_each(|_| generator.step());
+        words.extend((0..count).map(|_| generator.draw()));
+    }
+    Ok(PyArray1::from_vec(py, words).reshape([states.len(), count])?)
+}
+
+/// PCG64 as NumPy has it: 128 bits of state, 64 bits a draw (XSL-RR).
+struct Pcg64 {
+    state: u128,
+    increment: u128,
+}
+
+impl Pcg64 {
+    const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
+
+    fn new(words: &[u64; 4]) -> Self {
+        let [seed, stream] = [0, 2].map(|at| u128::from(words[at]) << 64 | u128::from(words[at + 1]));
+        let mut generator = Self { state: 0, increment: stream << 1 | 1 };
+        generator.step();
+        generator.state = generator.state.wrapping_add(seed);
+        generator.step();
+        generator
+    }
+
+    fn step(&mut self) {
+        self.state = self.state.wrapping_mul(Self::MULTIPLIER).wrapping_add(self.increment);
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.step();
+        let folded = (self.state >> 64) as u64 ^ self.state as u64;
+        folded.rotate_right((self.state >> 122) as u32)
+    }
 }
 
 /// With its length before it, so that ("a", "bc") is not ("ab", "c").

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mayavi.errors import BadInteger
-from mayavi.numerics.streams import stream, streams
+from mayavi.numerics.streams import Streams, stream, streams
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ def episode_stream(env: str, split: Split, episode: int) -> np.random.Generator:
     return stream(checked_episode(episode), "episode", env, split)
 
 
-def episode_streams(env: str, split: Split, episodes: Sequence[int]) -> list[np.random.Generator]:
+def episode_streams(env: str, split: Split, episodes: Sequence[int]) -> Streams:
     """RNG of each of `episodes`, which are valid numbers."""
     return streams(episodes, "episode", env, split)
 

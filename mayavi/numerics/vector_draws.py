@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from mayavi.numerics.streams import Streams
+
 Raw = NDArray[np.uint64]
 
 _HALF = np.uint64(32)
@@ -19,6 +21,8 @@ _SPARE_BITS = np.uint64(11)
 
 def raw_words(rngs: Sequence[np.random.Generator], count: int) -> Raw:
     """Draw the next `count` words of each generator: (count, generators)."""
+    if isinstance(rngs, Streams):
+        return rngs.raw_words(count).T
     words = np.empty((len(rngs), count), dtype=np.uint64)
     for row, rng in enumerate(rngs):
         words[row] = rng.bit_generator.random_raw(count)

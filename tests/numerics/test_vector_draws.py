@@ -11,9 +11,10 @@ import pytest
 from mayavi.gym_env.episodes import episode_stream, episode_streams
 from mayavi.gym_env.price_shocks import drawn_paths
 from mayavi.gym_env.registry import make_rows
-from mayavi.numerics.streams import streams
+from mayavi.numerics.streams import stream, streams
 from mayavi.numerics.vector_draws import below, halves, raw_words, redrawn, uniform
-from tests.gym_env.lending.by_scheduler import drawn_path, drawn_start
+from tests.gym_env.lending.by_scheduler import drawn_path
+from tests.gym_env.lending.starts import drawn_start, start_of
 
 
 def test_words_become_what_numpy_draws() -> None:
@@ -26,11 +27,24 @@ def test_words_become_what_numpy_draws() -> None:
         assert int(each[4]) == rng.bit_generator.random_raw()
 
 
+def test_words_and_generators_of_streams_are_drawn_from_the_same_place() -> None:
+    together, alone = streams(range(40), "a", "b"), [stream(seed, "a", "b") for seed in range(40)]
+    first = together.raw_words(3)
+    assert first.tolist() == [rng.bit_generator.random_raw(3).tolist() for rng in alone]
+    assert [together[row].random() for row in (7, 0, -1)] == [alone[row].random() for row in (7, 0, -1)]
+    assert together[7] is together[7]
+    then = together.raw_words(2)  # of those that exist by now, and of those that do not
+    assert then.tolist() == [rng.bit_generator.random_raw(2).tolist() for rng in alone]
+    assert [rng.integers(10**6) for rng in together[5:9]] == [rng.integers(10**6) for rng in alone[5:9]]
+    with pytest.raises(IndexError):
+        together[40]
+
+
 def test_each_has_a_bound_of_its_own() -> None:
     bounds = np.arange(1, 301)
     found = below(halves(raw_words(streams(range(300)), 1)[0])[0], bounds)
     assert (found < bounds).all()
-    assert found[1:].tolist() == [int(stream.integers(n)) for n, stream in enumerate(streams(range(1, 300)), 2)]
+    assert found[1:].tolist() == [int(rng.integers(n)) for n, rng in enumerate(streams(range(1, 300)), 2)]
 
 
 @pytest.mark.parametrize(
@@ -57,6 +71,6 @@ def check_draws(name: str, settings: dict[str, Any], episodes: Sequence[int]) ->
     paths, volatilities = drawn_paths(env.config, 2_000.0, env.step_seconds, rngs, odd)
     for row, number in enumerate(episodes):
         rng = episode_stream(name, "train", number)
-        assert starts[row] == drawn_start(env, rng)
+        assert start_of(starts, row) == drawn_start(env, rng)
         path, volatility = drawn_path(env, 2_000.0, rng)
         assert (paths[row].tolist(), volatilities[row]) == (path.tolist(), volatility)

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from mayavi.gym_env import make_rows
-from mayavi.gym_env.lending.start import OPENING, Opener, fixed_start
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.scenario_env import ScenarioRows, Simulation, Simulations
 from mayavi.scenario_env.config import ScenarioEnvConfig
 from mayavi.sim.market_figures import AaveFigures
 from tests.gym_env.lending.by_scheduler import PlayedBySimulation
+from tests.gym_env.lending.starts import fixed_start, opening_amounts
 from tests.states import state_of
 
 SAME = {
@@ -118,7 +118,7 @@ blocks: {{borrower: [borrower], market: [prices], liquidation: [liquidator]}}
 
 def test_a_yaml_of_the_librarys_kinds_gives_the_integers_of_the_row_environment() -> None:
     rows = make_rows("aave-shock", 1, horizon=HORIZON, start="fixed", **_risky("aave-shock"))
-    amounts = dict(zip(OPENING, Opener(rows.adapter).amounts(fixed_start(rows.adapter.unit)), strict=True))
+    amounts = opening_amounts(rows.adapter, fixed_start(rows.adapter.unit))
     ended = []
     for episode in range(5):
         rows.begin([0], [episode])

@@ -32,9 +32,9 @@ from mayavi.gym_env.lending.observations import (
     TREND_MEMORY,
     observations,
 )
-from mayavi.gym_env.lending.programs import BILLION, FIGURES, MILLION, opening, tick
+from mayavi.gym_env.lending.programs import BILLION, FIGURES, MILLION, OPENING, opening, tick
 from mayavi.gym_env.lending.rewards import LIQUIDATED, REWARDS
-from mayavi.gym_env.lending.start import OPENING, Opener, Start, amounts_of, drawn_starts, fixed_start
+from mayavi.gym_env.lending.start import Starts, amounts_of, drawn_starts, fixed_starts
 from mayavi.gym_env.lending.strategies import STRATEGIES
 from mayavi.gym_env.onchain.posted_feed import PostedFeed
 from mayavi.gym_env.price_shocks import drawn_paths
@@ -97,7 +97,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         adapter = self.adapter = self.adapter_type(fork, config.collateral, config.debt)
         self.feed = PostedFeed(fork, adapter.feed) if config.prices == "shocks" else None
         adapter.prepare(int(config.collateral_amount[1] + 1) * adapter.unit)
-        self._amounts, self._opener = amounts_of(config, adapter.unit), Opener(adapter)
+        self._amounts = amounts_of(config, adapter.unit)
         self.block_seconds = chain(fork.chain_id).block_seconds
         self.step_blocks = max(config.step_blocks, LEAST_STEP_BLOCKS)
         self.step_seconds = self.step_blocks * self.block_seconds
@@ -107,14 +107,12 @@ class LendingRowsEnv(ChainRowsEnv[C]):
     def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         """Draw the starts and open the loans by real transactions."""
         columns, (starts, odd) = self.columns, self.drawn(rngs)
-        columns["cash_yield_ppm"][rows] = [each.cash_yield_ppm for each in starts]
-        amounts = b"".join([amount.to_bytes(32, "big") for each in starts for amount in self._opener.amounts(each)])
-        words = np.frombuffer(amounts, dtype=np.uint8).reshape(-1, len(OPENING), 32)
+        inputs = starts._asdict()
+        columns["cash_yield_ppm"][rows] = inputs.pop("cash_yield_ppm")
         if self.feed is not None:
             price_usd = self.adapter.terms.price_e8 / 1e8
             paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, rngs, odd)
             columns["path_e8"][rows] = np.rint(paths * 1e8)
-        inputs = {name: words[:, place] for place, name in enumerate(OPENING)}
         found = self.fleet.run(self._opening, threads=self.threads, only=rows, live=1, **inputs)
         self._check_opened(found, rows)
         self._store(found, rows)
@@ -123,17 +121,17 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         columns["start_wealth_e8"][rows] = columns["last_wealth_e8"][rows]
         columns["logs"][rows] = self._logs(rows)
 
-    def drawn(self, rngs: Sequence[np.random.Generator]) -> tuple[list[Start], Rows]:
+    def drawn(self, rngs: Sequence[np.random.Generator]) -> tuple[Starts, Rows]:
         """Draw the starts of `rngs`; returns them and the indices of RNGs that may hold half a word."""
         if self.config.start == "fixed":
-            return [fixed_start(self.adapter.unit)] * len(rngs), np.empty(0, dtype=np.intp)
+            return fixed_starts(self.adapter.unit, len(rngs)), np.empty(0, dtype=np.intp)
         return drawn_starts(self.config, self._amounts, self.adapter.terms.kink, rngs)
 
     def _check_opened(self, found: Outcome, rows: Rows) -> None:
         """Raise `SimulationError` if a transaction of a start reverted."""
-        if found.floats[:, : len(OPENING) - 1].max() <= max(SKIPPED, SUCCESS):
+        if found.floats[:, : len(OPENING)].max() <= max(SKIPPED, SUCCESS):
             return
-        for name in OPENING[1:]:
+        for name in OPENING:
             failed = np.flatnonzero(found.status(name) > max(SKIPPED, SUCCESS))
             if len(failed):
                 raise SimulationError(

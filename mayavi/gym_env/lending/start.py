@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mayavi.evm.units import WAD
-from mayavi.gym_env.lending.adapter import LendingAdapter
+from mayavi.evm.words import Words, to_words
 from mayavi.gym_env.lending.config import LendingConfig
 from mayavi.gym_env.rows import Rows
 from mayavi.markets.process import Floats
@@ -20,57 +20,45 @@ FIXED_HEALTH_FACTOR = 1.25
 """Initial health factor of the fixed start, which has one whole token of collateral."""
 BUSY_SHARE = 0.5
 """Share of episodes with a utilisation above the kink of the rate curve."""
-_ROOM_PPM = 950_000  # share of the room under caps: interest accrues until the start
-_LARGEST_LOAN_PPM = 999_000  # share of the largest loan, a margin for rounding
 AMOUNTS = 4_097
 """Number of amounts of collateral to draw from."""
-OPENING = ("blocks", "lend", "market_supply", "market_borrow", "supply", "borrow")
-"""Inputs of the opening program: blocks that pass, then the amounts of its transactions in their order."""
 
 
-class Start(NamedTuple):
-    """Initial state of one episode, in integers."""
+class Starts(NamedTuple):
+    """Initial states of episodes, in integers: a row for each episode."""
 
-    blocks: int
+    blocks: NDArray[np.int64]
     """Blocks that pass first."""
-    collateral: int
-    """Amount in smallest units."""
-    health_factor_ppm: int
-    utilisation_ppm: int | None
-    """None leaves the reserve as it is."""
-    cash_yield_ppm: int
+    collateral: NDArray[np.uint8]
+    """Amounts in smallest units, as (episodes, 32) bytes."""
+    health_factor_ppm: NDArray[np.int64]
+    utilisation_ppm: NDArray[np.int64]
+    """Zero leaves the reserve as it is."""
+    cash_yield_ppm: NDArray[np.int64]
     """Annual yield."""
 
 
-def fixed_start(unit: int) -> Start:
+def fixed_starts(unit: int, count: int) -> Starts:
     """Fixed start: one whole token, a health factor of 1.25, an unchanged market and no yield."""
-    return Start(0, unit, round(FIXED_HEALTH_FACTOR * MILLION), None, 0)
+    none = np.zeros(count, dtype=np.int64)
+    health = np.full(count, round(FIXED_HEALTH_FACTOR * MILLION), dtype=np.int64)
+    return Starts(none, to_words(unit, count), health, none, none)
 
 
-def amounts_of(config: LendingConfig, unit: int) -> list[int]:
-    """Amounts of collateral to draw from, in smallest units, evenly spaced on a logarithmic scale."""
+def amounts_of(config: LendingConfig, unit: int) -> NDArray[np.uint8]:
+    """Amounts of collateral to draw from, evenly spaced on a logarithmic scale: (amounts, 32) bytes, smallest units."""
     smallest, largest = portable.log(config.collateral_amount)
     whole = portable.exp(np.linspace(smallest, largest, AMOUNTS))
-    return [each * unit // MILLION for each in _ppm(whole)]
-
-
-def drawn_start(config: LendingConfig, amounts: list[int], kink: float, rng: np.random.Generator) -> Start:
-    """Draw a start from the intervals of `config`; `kink` is the utilisation above which rates rise steeply.
-
-    Rates hardly vary below the kink and vary much above it, so one half of the episodes is drawn on each side.
-    """
-    utilisation = low, high = config.utilisation
-    if low < kink < high:
-        utilisation = (kink, high) if rng.random() < BUSY_SHARE else (low, kink)
-    blocks, collateral = int(rng.integers(config.start_blocks + 1)), amounts[rng.integers(len(amounts))]
-    shares = [rng.uniform(*each) for each in (config.health_factor, utilisation, config.cash_yield)]
-    return Start(blocks, collateral, *_ppm(np.array(shares)))
+    return Words.of([each * unit // MILLION for each in _ppm(whole).tolist()]).words
 
 
 def drawn_starts(
-    config: LendingConfig, amounts: list[int], kink: float, rngs: Sequence[np.random.Generator]
-) -> tuple[list[Start], Rows]:
-    """`drawn_start` for each of `rngs`, and the indices of RNGs that may hold half a word, to draw from one by one."""
+    config: LendingConfig, amounts: NDArray[np.uint8], kink: float, rngs: Sequence[np.random.Generator]
+) -> tuple[Starts, Rows]:
+    """Draw a start from each of `rngs`; also returns the indices of RNGs that hold half a word.
+
+    Rates hardly vary below `kink`, a utilisation, and vary much above it: one half of the episodes is on each side.
+    """
     low, high = config.utilisation
     utilisation: tuple[Floats | float, Floats | float] = low, high
     words = raw_words(rngs, 5 if low < kink < high else 4)
@@ -79,52 +67,15 @@ def drawn_starts(
         utilisation = np.where(busy, kink, low), np.where(busy, high, kink)
     later, larger = halves(words[-4])
     health, lent, cash = uniform(words[-3:])
-    columns = (
-        below(later, config.start_blocks + 1).tolist(),
-        [amounts[index] for index in below(larger, len(amounts)).tolist()],
-        _ppm(between(config.health_factor, health)),
-        _ppm(between(utilisation, lent)),
-        _ppm(between(config.cash_yield, cash)),
-    )
-    starts = [Start(*each) for each in zip(*columns, strict=True)]
+    blocks, which = below(later, config.start_blocks + 1), below(larger, len(amounts))
     odd = np.flatnonzero(redrawn(later, config.start_blocks + 1) | redrawn(larger, len(amounts)))
-    for row in odd.tolist():
-        put_back(rngs[row], len(words))
-        starts[row] = drawn_start(config, amounts, kink, rngs[row])
-    return starts, odd
-
-
-class Opener:
-    """Amounts of the opening transactions on `adapter`, in smallest units."""
-
-    def __init__(self, adapter: LendingAdapter) -> None:
-        self._terms = terms = adapter.terms
-        self._unit, self._debt_unit = adapter.unit, adapter.debt_unit
-        self._lendable, supplies, borrows = (each * _ROOM_PPM // MILLION for each in terms.room)
-        # The market supplies a tenth more collateral than its loans need: this ratio of collateral to debt.
-        self._of_collateral = terms.price_e8 * adapter.debt_unit * terms.ltv_wad * 10
-        self._of_debt = terms.debt_price_e8 * adapter.unit * WAD * 11
-        self._borrowable = min(borrows, supplies * self._of_collateral // self._of_debt)
-
-    def amounts(self, start: Start) -> tuple[int, int, int, int, int, int]:
-        """Inputs of the opening program, in the order of `OPENING`.
-
-        The rest of the market lends or borrows until the reserve reaches the utilisation of the start, or as close as
-        caps allow.
-        """
-        terms, lend, backing, market_borrow = self._terms, 0, 0, 0
-        busy = start.utilisation_ppm
-        if busy is not None:
-            lend = min(max(0, terms.borrowed * MILLION // busy - terms.supplied), self._lendable)
-            market_borrow = min(max(0, terms.supplied * busy // MILLION - terms.borrowed), self._borrowable)
-            backing = market_borrow * self._of_debt // self._of_collateral
-        value = start.collateral * terms.price_e8 // self._unit
-        most = value * terms.ltv_wad // WAD * _LARGEST_LOAN_PPM // MILLION
-        debt = min(value * terms.threshold_wad // WAD * MILLION // start.health_factor_ppm, most)
-        loan = debt * self._debt_unit // terms.debt_price_e8
-        if loan < terms.least_debt:
-            loan = 0
-        return start.blocks, lend, backing, market_borrow, start.collateral, loan
+    for row in odd.tolist():  # NumPy draws these from other words
+        rng = rngs[row]
+        put_back(rng, 4)
+        blocks[row], which[row] = rng.integers(config.start_blocks + 1), rng.integers(len(amounts))
+        health[row], lent[row], cash[row] = rng.random(3)
+    shares = between(config.health_factor, health), between(utilisation, lent), between(config.cash_yield, cash)
+    return Starts(blocks, amounts[which], *map(_ppm, shares)), odd
 
 
 def between(interval: tuple[Floats | float, Floats | float], draws: Floats) -> Floats:
@@ -132,6 +83,5 @@ def between(interval: tuple[Floats | float, Floats | float], draws: Floats) -> F
     return interval[0] + (interval[1] - interval[0]) * draws
 
 
-def _ppm(values: Floats) -> list[int]:
-    ppm: list[int] = np.rint(values * MILLION).astype(np.int64).tolist()
-    return ppm
+def _ppm(values: Floats) -> NDArray[np.int64]:
+    return np.rint(values * MILLION).astype(np.int64)

@@ -18,7 +18,6 @@ from mayavi.agents.oracle.price_path import PricePathAgent
 from mayavi.evm.fork import Fork
 from mayavi.gym_env.episodes import episode_stream
 from mayavi.gym_env.lending.env import LendingRowsEnv
-from mayavi.gym_env.lending.start import BUSY_SHARE, OPENING, Opener, Start, amounts_of, fixed_start
 from mayavi.markets import Constant, GeometricBrownianMotion, Ramp
 from mayavi.markets.price_paths import PricePaths
 from mayavi.markets.process import Floats
@@ -28,6 +27,7 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.sim.agent_blocks import AgentBlock
 from mayavi.sim.scheduler import Scheduler
 from mayavi.sim.world_state import WorldState
+from tests.gym_env.lending.starts import drawn_start, opening_amounts
 
 MILLION, BILLION, YEAR_S = 10**6, 10**9, 365 * 86_400
 TREND_KEPT = 0.6
@@ -138,20 +138,6 @@ class PlainLiquidator(Agent):
         return {}
 
 
-def drawn_start(env: LendingRowsEnv[Any], rng: np.random.Generator) -> Start:
-    """Draw the start of an episode with NumPy, one value after the other."""
-    config, kink = env.config, env.adapter.terms.kink
-    if config.start == "fixed":
-        return fixed_start(env.adapter.unit)
-    low, high = config.utilisation
-    if low < kink < high:
-        low, high = (kink, high) if rng.random() < BUSY_SHARE else (low, kink)
-    blocks, amounts = int(rng.integers(config.start_blocks + 1)), amounts_of(config, env.adapter.unit)
-    collateral = amounts[rng.integers(len(amounts))]
-    shares = [round(rng.uniform(*each) * 10**6) for each in (config.health_factor, (low, high), config.cash_yield)]
-    return Start(blocks, collateral, *shares)
-
-
 def drawn_path(env: LendingRowsEnv[Any], start: float, rng: np.random.Generator) -> tuple[Floats, float]:
     """Draw the prices of an episode with `mayavi.markets`; returns them and their volatility."""
     config, seconds = env.config, env.step_seconds
@@ -175,9 +161,7 @@ class PlayedBySimulation:
         self.market = "CompoundV3.cUSDCv3" if env.name == "compound" else "AaveV3"
         pair = config.collateral, config.debt
         self.collateral, self.debt = pair
-        self.borrower = ScriptedBorrower(
-            self.market, *pair, dict(zip(OPENING, Opener(env.adapter).amounts(start), strict=True))
-        )
+        self.borrower = ScriptedBorrower(self.market, *pair, opening_amounts(env.adapter, start))
         self.liquidator = PlainLiquidator(self.market, *pair)
         market: list[Agent] = [Bank(config.debt, self.yield_ppm, env.step_seconds)]
         prices = None
