@@ -50,6 +50,7 @@ def test_the_example_runs_and_its_figures_follow_the_actions(tmp_path: Path) -> 
     assert prices[0] == 10**18 < prices[-1]
 
 
+@pytest.mark.slow(3)
 def test_the_text_needs_neither_files_nor_compilers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = load_scenario(folder / "vault.yaml").text
     (folder / "Vault.sol").unlink()
@@ -85,6 +86,7 @@ def test_bad_contracts_are_refused_with_the_reason(unchanged: Path, change: dict
     assert message in str(caught.value)
 
 
+@pytest.mark.slow(1)
 def test_a_compile_error_names_the_place_in_the_scenario_and_in_the_source(folder: Path) -> None:
     (folder / "Vault.sol").write_text("pragma solidity ^0.8.0;\ncontract Vault { uint256 x = y; }\n")
     with pytest.raises(CompileError) as caught:
