@@ -22,6 +22,7 @@ import tempfile
 import threading
 import traceback
 import warnings
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -161,6 +162,18 @@ def import_beforehand(learning: bool) -> None:
     from mayavi.scenarios.loading import load_scenario
 
     load_scenario("depeg_cascade")  # the models of a scenario are made when the first one is read
+    leave_imports_standing()
+
+
+def leave_imports_standing() -> None:
+    """Keep children from pulling down at exit what only the imports built, which takes longer than many a command."""
+    for made in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+        made.atexit = False
+    if "ray" in sys.modules:
+        import ray
+
+        atexit.unregister(ray._private.worker.shutdown)
+        atexit.register(lambda: ray.is_initialized() and ray.shutdown(True))
 
 
 def _read(channel: socket.socket, size: int) -> bytes:

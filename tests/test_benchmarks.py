@@ -42,6 +42,7 @@ class TestTimings:
 
 
 class TestEveryBlock:
+    @pytest.mark.slow(2)
     def test_bots_that_act_block_by_block_are_timed_only_at_equal_outcomes(self) -> None:
         section = Section("sim", "bots")
         every_block(section, Effort(quick=True))

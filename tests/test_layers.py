@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from mayavi.evm.abi.erc20 import BALANCE_OF, TOTAL_SUPPLY
 from mayavi.evm.hashing import selector_of
 
@@ -33,6 +35,7 @@ def test_calls_go_down_only(repository: Path) -> None:
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
+@pytest.mark.slow(3)
 def test_the_kernel_is_imported_by_evm_and_by_what_must_have_the_same_bits_everywhere(repository: Path) -> None:
     """import-linter sees Python sources alone, so the compiled module is watched here."""
     users = {
@@ -64,6 +67,7 @@ def selectors(source: Path) -> Iterator[str]:
             yield from (each for each in given if SELECTOR.fullmatch(str(each)))
 
 
+@pytest.mark.slow(3)
 def test_only_protocols_and_worlds_know_selectors(repository: Path) -> None:
     """`evm/abi` encodes them, and holds those of ERC-20 alone (`evm/abi/erc20.py`).
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from mayavi.agents import (
     ArbitrageurAgent,
     BorrowerAgent,
@@ -93,6 +95,7 @@ def played(agents: list[Agent], seed: int = 5, threads: int = 1) -> tuple[list[A
     return rows, digest.hexdigest()
 
 
+@pytest.mark.slow(1)
 def test_places_in_the_list_and_threads_change_nothing_and_a_seed_does() -> None:
     rows, digest = played(company())
     assert played(company()[::-1])[1] == digest

@@ -32,6 +32,7 @@ def test_a_bundle_is_written_and_verified(run_mayavi, kept: tuple[Path, str], tm
     assert list(tmp_path.glob("data")) == []  # running it again stores nothing
 
 
+@pytest.mark.slow(1)
 def test_a_bundle_of_another_outcome_is_not_verified(run_mayavi, kept: tuple[Path, str], tmp_path: Path) -> None:
     store, run_id = kept
     run_mayavi("artifact", run_id, "--output", str(tmp_path / "b.zip"), "--store", str(store))

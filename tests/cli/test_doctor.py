@@ -61,6 +61,7 @@ def test_an_rpc_address_that_cannot_be_one_is_broken(run_mayavi, address: str) -
     assert "secret" not in finished.stdout + finished.stderr
 
 
+@pytest.mark.slow(1)
 def test_a_damaged_replica_is_broken_until_it_is_built_again(run_mayavi, tmp_path: Path) -> None:
     here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
     assert run_mayavi("world", "build", env=here).returncode == 0

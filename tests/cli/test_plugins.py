@@ -35,6 +35,7 @@ def installed(own_code: OwnCode) -> OwnCode:
     return own_code
 
 
+@pytest.mark.slow(1)
 def test_the_list_shows_them_and_why_one_cannot_be_used(start_mayavi, installed: OwnCode) -> None:
     finished = start_mayavi("scenarios", "list", "--json", env=installed.environment, cwd=installed.folder)
     assert finished.returncode == 0, finished.stderr
@@ -57,6 +58,7 @@ def test_the_list_shows_them_and_why_one_cannot_be_used(start_mayavi, installed:
     assert "broken: " in plain.stdout
 
 
+@pytest.mark.slow(1)
 def test_the_doctor_shows_them_and_a_broken_one_is_unhealthy(start_mayavi, installed: OwnCode) -> None:
     finished = start_mayavi("doctor", "--json", env=installed.environment, cwd=installed.folder)
     assert finished.returncode == 1
@@ -70,6 +72,7 @@ def test_the_doctor_shows_them_and_a_broken_one_is_unhealthy(start_mayavi, insta
     assert found["environment walk"]["status"] == found["protocol vault"]["status"] == "ok"
 
 
+@pytest.mark.slow(1)
 def test_a_scenario_of_a_package_runs_by_name_beside_broken_ones(start_mayavi, installed: OwnCode) -> None:
     place = ("--store", str(installed.folder / "runs.duckdb"), "--json")
     finished = start_mayavi("run", "saving", *place, env=installed.environment, cwd=installed.folder)

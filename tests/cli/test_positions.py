@@ -25,6 +25,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow(1)
 def test_a_bundle_holds_the_book_and_is_verified_without_the_file(run_mayavi, folder: Path) -> None:
     done = run_mayavi("run", "crash.yaml", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -39,6 +40,7 @@ def test_a_bundle_holds_the_book_and_is_verified_without_the_file(run_mayavi, fo
     assert "verified: the run gave the same rows again" in verified.stdout
 
 
+@pytest.mark.slow(2)
 def test_a_grid_reaches_a_parameter(run_mayavi, folder: Path) -> None:
     grid = "parameters.aave_v3.WETH.liquidation_threshold=81%,86%"
     done = run_mayavi("sweep", "crash.yaml", "--seeds", "0:1", "--grid", grid, "--json", cwd=folder)

@@ -62,6 +62,7 @@ def test_programs_get_one_object_and_nothing_else(run_mayavi, tmp_path: Path) ->
     }
 
 
+@pytest.mark.slow(1)
 def test_what_makes_figures_doubtful_is_told_by_run_show_and_sweep_alike(run_mayavi, tmp_path: Path) -> None:
     options = (*SMALL, "--set", "agents.arbitrageur.capital={WETH: 1, USDC: 1}", "--store", str(tmp_path / "r.duckdb"))
     note = "liquidators sold what they seized at +"
@@ -225,6 +226,7 @@ def test_a_replica_that_is_not_built_yet_is_built_before_everybodys_eyes(capsys:
     assert capsys.readouterr().err == "building the replica of base, 3 steps; it is kept for the next time …\n"
 
 
+@pytest.mark.slow(3)
 def test_opening_many_positions_is_shown_as_progress(run_mayavi, tmp_path: Path) -> None:
     options = ("run", "depeg_cascade", "--steps", "3", "--store", str(tmp_path / "runs.duckdb"))
     many = run_mayavi(*options, "--set", "agents.borrowers.count=1500")

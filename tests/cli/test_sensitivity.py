@@ -42,6 +42,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(tmp_path_factory.mktemp("quick") / "runs.duckdb")
 
 
+@pytest.mark.slow(2)
 def test_a_table_with_the_largest_effect_first(run_mayavi, store: str) -> None:
     finished = run_mayavi(*QUICK, "--store", store)
     assert finished.returncode == 0, finished.stderr

@@ -110,6 +110,7 @@ def test_a_service_from_its_first_start_to_the_next(serving: Serving, run_mayavi
     assert "203.0.113.9" in {entry.get("client") for entry in again.log()}
 
 
+@pytest.mark.slow(1)
 def test_the_log_says_what_was_asked_and_no_secret(tmp_path: Path) -> None:
     bootstrap = "bootstrap-key-of-the-environment"
     serving = Serving(tmp_path, MAYAVI_API_KEY=bootstrap)

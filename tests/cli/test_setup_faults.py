@@ -53,6 +53,7 @@ def test_a_kernel_that_does_not_load_is_named_with_the_command(
     assert second == "  run `make clean setup`, which builds it anew"
 
 
+@pytest.mark.slow(1)
 def test_the_doctor_names_the_kernel_and_accuses_nothing_else(start_mayavi, without_kernel: Path) -> None:
     finished = start_mayavi("doctor", "--json", cwd=without_kernel)
     assert finished.returncode == 1

@@ -31,6 +31,7 @@ def digests(found: dict[str, Any]) -> list[str]:
     return [run["digest"] for run in found["runs"]]
 
 
+@pytest.mark.slow
 def test_every_seed_is_run_stored_and_summarised(run_mayavi, tmp_path: Path) -> None:
     store = tmp_path / "runs.duckdb"
     options = ("sweep", *SMALL, "--steps", "4", "--seeds", "0:4,9", "--store", str(store), "--json")
@@ -99,6 +100,7 @@ def test_one_number_is_one_seed_and_a_note_says_so(run_mayavi, tmp_path: Path) -
     assert "one seed" not in run_mayavi(*options, "--seeds", "5:7").stderr
 
 
+@pytest.mark.slow(2)
 def test_few_runs_say_which_bounds_are_missing_and_how_many_runs_they_take(run_mayavi, tmp_path: Path) -> None:
     finished = run_mayavi("sweep", *SMALL, "--seeds", "0:3", "--steps", "4", "--store", str(tmp_path / "runs.duckdb"))
     assert finished.returncode == 0, finished.stderr

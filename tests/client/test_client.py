@@ -41,6 +41,7 @@ def test_rows_are_those_of_the_store_page_by_page(
     assert {row["step"] for row in first} == {0}
 
 
+@pytest.mark.slow(2)
 def test_report_and_bundle_are_written_to_files(client: Client, run: RunDetails, tmp_path: Path) -> None:
     page = client.report(run.run_id, tmp_path / "report.html").read_text()
     assert run.run_id in page

@@ -19,6 +19,7 @@ PAGE = page("how-to/use-the-service.md")
 ADDRESS = "http://127.0.0.1:8420"
 
 
+@pytest.mark.slow
 def test_the_python_blocks_print_what_the_page_shows(
     service: ServiceProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,7 @@ def test_a_remote_run_of_a_file_sends_the_files_it_names(
     assert (there["scenario"], there["store"]) == ("mine", service.url)
 
 
+@pytest.mark.slow(3)
 def test_a_remote_sweep_prints_the_statistics_of_a_local_sweep(
     run_mayavi: RunMayavi, service: ServiceProcess, tmp_path: Path
 ) -> None:

@@ -170,6 +170,7 @@ def test_a_market_of_eighteen_decimals_agrees(code: Code) -> None:
     tally.require_everything_happened(times=1)
 
 
+@pytest.mark.slow(1)
 def test_with_a_base_fee_only_the_cost_of_absorbing_differs(make_pair: MakePair) -> None:
     """`approxSpend` is gas times the base fee: non-zero in both worlds, but not equal."""
     tally = Tally()

@@ -68,6 +68,7 @@ def two_coins(count: int, codes: dict[str, bytes], artifacts: ArtifactStore) -> 
     return run_episodes(SEED, count, TWO, make, measured=lambda episode: episode % 2 == 0)
 
 
+@pytest.mark.slow(1)
 def test_three_coins_are_the_3pool_in_300_operations(codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
     assert three_coins(300, codes, artifacts).total() == 300
 

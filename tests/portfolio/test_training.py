@@ -76,6 +76,7 @@ def test_rllib_trains_it_with_an_lstm_and_the_optimiser_takes_its_policy(tmp_pat
     assert (env.columns["target"] == weights).all()
 
 
+@pytest.mark.slow(2)
 def test_a_fresh_policy_draws_its_actions_with_the_deviation_that_is_asked_for(tmp_path: Path) -> None:
     config = TrainConfig.of(SMALL, {"framework": "sb3", "initial_deviation": 0.05, "timesteps": 128})
     policy = open_model(train(config, models=tmp_path).run_id, tmp_path).policy()

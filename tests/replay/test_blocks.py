@@ -68,6 +68,7 @@ def flipped(text: str, at: int = -1) -> str:
     return "".join(digits)
 
 
+@pytest.mark.slow(2)
 def test_all_blocks_are_exact(blocks: Path) -> None:
     report = validate(blocks)
     assert [(block.number, str(block.first_difference)) for block in report.blocks if not block.exact] == []

@@ -12,6 +12,7 @@ from mayavi.scenarios import registry
 from tests.report.shapes.page_texts import charts
 
 
+@pytest.mark.slow(1)
 def test_the_command_writes_reports_and_an_index(repository: Path, tmp_path: Path) -> None:
     command = [sys.executable, "tools/report_gallery.py", "--out", str(tmp_path), "--only", "aave_borrower"]
     done = subprocess.run(command, cwd=repository, env={"PYTHONPATH": str(repository), **_environment()},

@@ -54,6 +54,7 @@ print("pandas" in sys.modules)
 """
 
 
+@pytest.mark.slow(2)
 def test_sweeps_replays_and_price_files_do_without_pandas(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     command = [sys.executable, "-c", QUERIES, str(tmp_path)]

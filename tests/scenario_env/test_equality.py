@@ -71,7 +71,10 @@ def assert_same(one: MemoryRecorder, other: MemoryRecorder) -> None:
     assert one.ended.final_world_digest == other.ended.final_world_digest
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize(
+    "scenario",
+    [pytest.param(each, marks=pytest.mark.slow(2) if each == "curve_depeg" else ()) for each in SCENARIOS],
+)
 def test_every_kind_of_agent_may_be_the_learner(scenario: str, tmp_path: Path) -> None:
     overrides, seed, steps = SCENARIOS[scenario], 11, 4
     expected = simulated(scenario, overrides, steps, seed, tmp_path)

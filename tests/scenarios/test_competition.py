@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pytest
+
 from mayavi.scenarios.build.build import build
 from mayavi.scenarios.build.creation import Liquidity, provide
 from mayavi.scenarios.build.routes import pool_named
@@ -40,6 +42,7 @@ def bad_debt(*overrides: str) -> float:
     return crash(*overrides).kpis["bad_debt"] / 10**8
 
 
+@pytest.mark.slow(2)
 def test_slower_liquidators_leave_more_bad_debt() -> None:
     fast, slow, slowest = (bad_debt(f"agents.bots.latency_blocks={blocks}") for blocks in (0, 15, 60))
     assert fast < slow < slowest
@@ -55,16 +58,19 @@ def test_less_capital_leaves_more_bad_debt_and_says_so() -> None:
     assert poor.kpis["limited.capital"] > 5
 
 
+@pytest.mark.slow(2)
 def test_more_liquidators_leave_less_bad_debt_where_each_can_do_little() -> None:
     few = ["agents.bots.most_a_block=1", "agents.bots.capital={USDC: 2_000}"]
     one, many = bad_debt(*few), bad_debt(*few, "agents.bots.count=8")
     assert many < one
 
 
+@pytest.mark.slow(2)
 def test_three_or_thirty_make_no_difference_where_one_could_do_it_all() -> None:
     assert bad_debt("agents.bots.count=3") == bad_debt("agents.bots.count=30") == 0
 
 
+@pytest.mark.slow(1)
 def test_a_deeper_pool_leaves_less_bad_debt_where_it_is_what_limits() -> None:
     text = CRASH.replace("{median: 50_000, sigma: 1}", "{median: 4_000_000, sigma: 0.3}")
     config = load_text(text.replace("USDC: 10_000_000", "USDC: 900_000_000")).config
@@ -85,6 +91,7 @@ def test_a_deeper_pool_leaves_less_bad_debt_where_it_is_what_limits() -> None:
     assert held_up > 10
 
 
+@pytest.mark.slow(2)
 def test_the_key_for_the_depth_of_pools_decides_as_a_deeper_pool_does() -> None:
     text = CRASH.replace("{median: 50_000, sigma: 1}", "{median: 4_000_000, sigma: 0.3}")
     text = text.replace("USDC: 10_000_000", "USDC: 900_000_000")
@@ -94,6 +101,7 @@ def test_the_key_for_the_depth_of_pools_decides_as_a_deeper_pool_does() -> None:
     assert half > usual > 10 * deep
 
 
+@pytest.mark.slow(2)
 def test_what_a_run_leaves_does_not_depend_on_the_length_of_its_steps() -> None:
     """The same market at steps of one, five and fifteen blocks; the price falls by two percent in the longest."""
     text = CRASH.replace("size: -45%", "size: -20%")

@@ -29,7 +29,13 @@ FEW = {
         "agents.stakers.count=8",
         "agents.others.count=3",
     ],
-    "curve_depeg": ["step_time=3m", "prices.USDC={process: step, at: 1, size: -10%}", "agents.holders.count=10"],
+    "curve_depeg": [
+        "step_time=3m",
+        "prices.USDC={process: step, at: 1, size: -10%}",
+        "agents.holders.count=10",
+        "agents.savers.count=4",
+        "agents.loopers.count=2",
+    ],
     "vesting_cliff": ["agents.investors.cliff=6h"],
     "multi_cohort": ["agents.investors.cliff=1d"],
     "launch_replay": [],
@@ -150,6 +156,7 @@ def test_a_token_of_the_scenarios_own_is_conserved_too(name: str) -> None:
     assert Erc20(played.built.world.fork, "NOVA").total_supply == 100_000_000 * 10**18
 
 
+@pytest.mark.slow(3)
 def test_holders_flee_a_depegged_coin_and_press_its_price_down() -> None:
     played = play("curve_depeg")
     assert len(played.details("sell")) > 50

@@ -21,7 +21,16 @@ EXAMPLE = REPOSITORY / "examples" / "vault"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    place = tmp_path / "vault"
+    return copied(tmp_path / "vault")
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose sources no test changes, so that they are compiled once."""
+    return copied(tmp_path_factory.mktemp("contracts") / "vault")
+
+
+def copied(place: Path) -> Path:
     shutil.copytree(EXAMPLE, place, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
     document = yaml.safe_load((EXAMPLE / "vault.yaml").read_text())
     document["agents"] = {"crash": {"kind": "oracle_shock", "asset": "WETH", "at": 4, "size": "-5%"}}
@@ -41,6 +50,7 @@ def test_the_example_runs_and_its_figures_follow_the_actions(tmp_path: Path) -> 
     assert prices[0] == 10**18 < prices[-1]
 
 
+@pytest.mark.slow(3)
 def test_the_text_needs_neither_files_nor_compilers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = load_scenario(folder / "vault.yaml").text
     (folder / "Vault.sol").unlink()
@@ -66,16 +76,17 @@ def test_the_text_needs_neither_files_nor_compilers(folder: Path, monkeypatch: p
         ({"colour": "red"}, "colour"),
     ],
 )
-def test_bad_contracts_are_refused_with_the_reason(folder: Path, change: dict[str, object], message: str) -> None:
-    path = folder / "vault.yaml"
-    document = yaml.safe_load(path.read_text())
+def test_bad_contracts_are_refused_with_the_reason(unchanged: Path, change: dict[str, object], message: str) -> None:
+    document = yaml.safe_load((unchanged / "vault.yaml").read_text())
     document["contracts"]["vault"] |= change
+    path = unchanged / "changed.yaml"
     path.write_text(yaml.safe_dump(document, sort_keys=False))
     with pytest.raises(UsageError) as caught:
         set_up(load_scenario(path).config, Fork.replica("ethereum"))
     assert message in str(caught.value)
 
 
+@pytest.mark.slow(1)
 def test_a_compile_error_names_the_place_in_the_scenario_and_in_the_source(folder: Path) -> None:
     (folder / "Vault.sol").write_text("pragma solidity ^0.8.0;\ncontract Vault { uint256 x = y; }\n")
     with pytest.raises(CompileError) as caught:

@@ -78,6 +78,7 @@ def test_a_few_aliases_cannot_fill_the_memory() -> None:
         Document.parse("\n".join(lines), "a.yaml", kind=RECIPE)
 
 
+@pytest.mark.slow(1)
 def test_nesting_without_end_is_refused() -> None:
     with pytest.raises(RecipeError):
         Document.parse("a: " + "[" * 5000 + "]" * 5000, "a.yaml", kind=RECIPE)

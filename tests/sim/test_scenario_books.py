@@ -15,6 +15,7 @@ from mayavi.sim.accounting import NATIVE, Books
 from mayavi.sim.claims import aave_claims, curve_claims
 
 SCENARIOS = registry.names()
+LONG = {"curve_depeg": pytest.mark.slow(3)}
 
 
 def tokens_of(fork: Fork) -> list[str]:
@@ -43,7 +44,7 @@ def price(fork: Fork, token: bytes) -> int:
 
 CHAINS = ["arbitrum", "optimism", "polygon", "base", "avalanche"]
 CASES = [
-    *((name, "ethereum") for name in SCENARIOS),
+    *(pytest.param(name, "ethereum", marks=LONG.get(name, ())) for name in SCENARIOS),
     *(pytest.param("depeg_cascade", chain, marks=pytest.mark.slow) for chain in CHAINS),
 ]
 

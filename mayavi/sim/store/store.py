@@ -97,8 +97,11 @@ class Store:
 
     def run(self, run_id: str) -> RunRecord:
         """Return one run; raise `UnknownRun` with the nearest ids if none fits."""
-        (found,) = Rows(self.path, f"SELECT * FROM runs WHERE run_id = {literal(self.resolve(run_id))}", run_record)
-        return found
+        found = self._runs_named(run_id) if run_id != LATEST else []
+        return (found or self._runs_named(self.resolve(run_id)))[0]
+
+    def _runs_named(self, run_id: str) -> list[RunRecord]:
+        return Rows(self.path, f"SELECT * FROM runs WHERE run_id = {literal(run_id)}", run_record).records()
 
     def resolve(self, run_id: str) -> str:
         """Return the full id of the run that `run_id` names."""

@@ -97,6 +97,7 @@ def test_runs_that_wait_and_that_run_can_be_cancelled_and_leave_nothing_else(ser
     assert not stored & {running.run_id, waiting.run_id}
 
 
+@pytest.mark.slow(1)
 def test_a_cancelled_sweep_keeps_its_finished_runs(service: ServiceProcess) -> None:
     with service.client() as client:
         sweep = client.submit_sweep("aave_borrower", seeds="0:1000", steps=20)
@@ -138,6 +139,7 @@ def test_an_unknown_run_is_not_found(service: ServiceProcess, method: str, path:
     assert answer.status_code == 404
 
 
+@pytest.mark.slow(1)
 def test_a_second_server_on_the_same_data_is_refused(service: ServiceProcess) -> None:
     command = [sys.executable, "-m", "mayavi", "serve", "--port", "0", "--data", str(service.folder / "data")]
     second = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -172,6 +174,7 @@ def test_the_log_of_the_service_holds_no_key(service: ServiceProcess) -> None:
     assert KEY not in service.log.read_text()
 
 
+@pytest.mark.slow
 def test_a_run_beyond_the_time_limit_fails_and_the_next_one_runs(start_service: StartService) -> None:
     service = start_service("--job-seconds", "3")
     with service.client() as client:
@@ -185,6 +188,7 @@ def test_a_run_beyond_the_time_limit_fails_and_the_next_one_runs(start_service: 
     assert [run.run_id for run in Store(service.store).runs()] == [after.run_id]
 
 
+@pytest.mark.slow
 def test_a_run_beyond_the_memory_limit_fails_and_says_what_the_limit_is(start_service: StartService) -> None:
     service = start_service("--job-memory-mb", "70")
     with service.client() as client:

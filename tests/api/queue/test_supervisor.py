@@ -65,6 +65,7 @@ def ended(queue: JobQueue, *job_ids: str) -> None:
     until(lambda: all((job := queue.job(each)) and job.ended_at for each in job_ids))
 
 
+@pytest.mark.slow(3)
 def test_a_worker_is_replaced_after_its_share_of_jobs(
     queue: JobQueue, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_worker_is_replaced_after_its_share_of_jobs(
     assert len(seen) == 2
 
 
+@pytest.mark.slow(2)
 def test_the_job_of_a_killed_worker_starts_again_in_another(queue: JobQueue, start: Start, tmp_path: Path) -> None:
     supervisor = start()
     killed: list[int] = []
@@ -97,6 +99,7 @@ def test_the_job_of_a_killed_worker_starts_again_in_another(queue: JobQueue, sta
     assert [run.status for run in Store(tmp_path / "runs.duckdb").runs()] == ["finished"]
 
 
+@pytest.mark.slow(2)
 def test_an_end_that_cannot_be_stored_at_first_is_stored_later(
     queue: JobQueue, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +132,7 @@ def test_workers_that_do_not_start_leave_the_jobs_in_the_queue(
     assert (supervisor.ready_workers, queue.job("a").status) == (0, "queued")
 
 
+@pytest.mark.slow(3)
 def test_what_a_killed_server_left_of_a_cancelled_run_is_removed(queue: JobQueue, start: Start, tmp_path: Path) -> None:
     submit(queue, "a-run")
     queue.claim()

@@ -118,6 +118,7 @@ def test_a_sweep_of_the_command_line_is_gone_when_it_is_removed(indexed: Indexed
     assert (dict(indexed.now().sweeps), indexed.now().by_id) == ({}, {})
 
 
+@pytest.mark.slow(1)
 def test_orders_that_follow_changes_are_those_of_all_runs(indexed: Indexed) -> None:
     lists = [Wanted(sort=sort) for sort in SORTS]
     lists += [Wanted(status=("queued", "running")), Wanted(single=True), Wanted(search="run-1"), Wanted(scenario="own")]
@@ -217,6 +218,7 @@ def test_two_servers_show_the_runs_of_the_store_they_share(tmp_path: Path) -> No
                 assert time.monotonic() < deadline
 
 
+@pytest.mark.slow(2)
 def test_lists_and_details_import_no_pandas(tmp_path: Path) -> None:
     store_run(tmp_path / "runs.duckdb", run_id="one")
     program = f"""

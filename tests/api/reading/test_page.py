@@ -18,6 +18,7 @@ PAGE = page("how-to/read-results-over-http.md")
 ADDRESS = "http://127.0.0.1:8420"
 
 
+@pytest.mark.slow(2)
 def test_the_python_blocks_print_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("depeg_cascade", seed=7, steps=4, overrides=["agents.borrowers.count=30"], store=tmp_path / "runs.duckdb")
     with LiveServer(tmp_path) as server:

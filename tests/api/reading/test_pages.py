@@ -140,6 +140,7 @@ def test_an_ended_run_is_not_sent_twice(served: Served) -> None:
         assert other.content == first.content
 
 
+@pytest.mark.slow(1)
 def test_no_chromium_is_said_with_what_to_do(served: Served, tmp_path: Path) -> None:
     """A builder process takes MAYAVI_CHROMIUM from its environment when it starts."""
     before = os.environ.get("MAYAVI_CHROMIUM")
@@ -219,6 +220,7 @@ def test_a_job_that_waits_has_no_results_yet(tmp_path: Path) -> None:
         assert (details["plan"], details["scenario_text"]) == ({"seeds": "0:2", "grid": {}}, "name: own")
 
 
+@pytest.mark.slow(1)
 def test_the_artifact_is_the_bundle_of_the_run(served: Served, tmp_path: Path) -> None:
     run_id = served.runs["aave_borrower"]
     answer = get(served.client, f"/runs/{run_id}/artifact")

@@ -224,6 +224,7 @@ def test_numbers_keep_every_digit_and_json_has_null_for_what_it_lacks(tmp_path: 
     assert json.loads(exact)["rows"] == [[str(-(2**256))]]
 
 
+@pytest.mark.slow(1)
 def test_a_hundred_thousand_rows_are_paged_and_sent_in_parts(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     store, run_id = stored(path, [action(0)])

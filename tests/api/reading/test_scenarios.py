@@ -53,6 +53,7 @@ def test_a_schema_accepts_its_scenario_and_has_its_values_as_defaults(name: str)
         assert fields["kind"]["const"] == settings["kind"]
 
 
+@pytest.mark.slow(1)
 def test_a_schema_refuses_what_the_loader_refuses(client: httpx.Client) -> None:
     found = client.get("/scenarios/depeg_cascade/schema").json()
     jsonschema.Draft202012Validator.check_schema(found)
@@ -201,6 +202,7 @@ def test_trainings_and_evaluations_are_listed(served: Served) -> None:
     assert evaluation["training_id"] == training["training_id"]
 
 
+@pytest.mark.slow(1)
 def test_an_evaluation_has_the_page_of_its_report(served: Served) -> None:
     import tests.rl.chase_env  # noqa: F401
     from mayavi.report.kinds import document_builder

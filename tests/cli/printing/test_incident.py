@@ -61,6 +61,7 @@ def test_paragraphs_are_wrapped_to_the_terminal(capsys: pytest.CaptureFixture[st
     assert all(len(line) <= 80 and line.startswith("  ") for line in lines)
 
 
+@pytest.mark.slow(1)
 @pytest.mark.usefixtures("terminal")
 def test_no_number_is_broken_at_80_columns(capsys: pytest.CaptureFixture[str], tmp_path) -> None:
     changes = ["agents.investors.share=0%", "pools.EIGEN/USDC.3000.liquidity_factor=0.5"]

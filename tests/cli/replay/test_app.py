@@ -36,6 +36,7 @@ def test_a_transaction_of_a_case_is_shown_with_its_trace(run_mayavi, blocks: str
     )
 
 
+@pytest.mark.slow(1)
 def test_a_what_if_is_shown_beside_the_original(run_mayavi, blocks: str) -> None:
     change = ("--what-if", "arg._expected=6 ether")
     done = run_mayavi("replay", "tx", CURVE, "--case", blocks, *change)

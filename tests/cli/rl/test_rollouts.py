@@ -15,6 +15,7 @@ from tests.parallel.ray_cluster import only_ray
 RECORD = ("rollouts", "random", "--env", "aave", "--set", "actions=continuous", "--set", "horizon=4")
 
 
+@pytest.mark.slow(3)
 def test_a_baseline_is_recorded_and_its_file_is_refused_elsewhere(run_mayavi, tmp_path: Path) -> None:
     file = tmp_path / "random.parquet"
     done = run_mayavi(*RECORD, "--out", str(file), "--episodes", "20", "--noise-actions", "0.5", "--json")

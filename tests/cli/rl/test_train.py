@@ -172,6 +172,7 @@ def test_the_ceiling_stops_it_with_the_figures(run_mayavi, tmp_path: Path) -> No
     assert not (tmp_path / "models").exists()
 
 
+@pytest.mark.slow(1)
 def test_a_framework_that_is_not_installed_is_told_with_its_extra(start_mayavi, tmp_path: Path) -> None:
     for framework, package in (("sb3", "stable_baselines3"), ("rllib", "ray")):
         (tmp_path / "sitecustomize.py").write_text(

@@ -28,6 +28,7 @@ def trained(run_mayavi, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[
     return json.loads(finished.stdout), models
 
 
+@pytest.mark.slow
 def test_it_is_evaluated_bundled_and_reported(run_mayavi, trained: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
     told, models = trained
     assert (told["steps"], told["device"], told["evaluation"]["episodes"]) == (256, "cpu", 24)
@@ -48,6 +49,7 @@ def test_it_is_evaluated_bundled_and_reported(run_mayavi, trained: tuple[dict[st
     assert "fast ppo" in listed.stdout
 
 
+@pytest.mark.slow(1)
 def test_it_is_trained_further(run_mayavi, trained: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
     import shutil
 

@@ -27,6 +27,7 @@ def last_object(output: str) -> dict:
     return json.loads(output.splitlines()[-1])
 
 
+@pytest.mark.slow(1)
 def test_every_transaction_of_every_mainnet_block_is_exact(run_mayavi, cases: Path) -> None:
     finished = run_mayavi("validate", "blocks", str(cases / "mainnet" / "blocks"), "--json")
     assert finished.returncode == 0, finished.stderr

@@ -21,6 +21,7 @@ def test_a_scenario_repeats_itself_and_another_seed_does_not(run_mayavi) -> None
     assert other["digest"] != found["digest"]
 
 
+@pytest.mark.slow(1)
 def test_people_get_a_table_and_a_verdict(run_mayavi) -> None:
     finished = run_mayavi("validate", "determinism", *SMALL)
     assert finished.returncode == 0, finished.stdout + finished.stderr
@@ -29,6 +30,7 @@ def test_people_get_a_table_and_a_verdict(run_mayavi) -> None:
     assert lines[-1] == "deterministic"
 
 
+@pytest.mark.slow(1)
 def test_a_scenario_without_chance_repeats_itself_with_every_seed_and_that_is_told(run_mayavi) -> None:
     quiet = ("--set", "prices.WETH={process: constant}")
     finished = run_mayavi("validate", "determinism", "aave_borrower", *quiet)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import eth_abi
+import pytest
 from eth_abi.exceptions import InsufficientDataBytes, NonEmptyPaddingBytes
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -77,6 +78,7 @@ def as_ours(abi_type: AbiType, value: Any) -> Any:
     return value
 
 
+@pytest.mark.slow(2)
 @given(with_value(ROWS))
 @settings(max_examples=4 * settings().max_examples)
 def test_encoding_equals_eth_abi_and_decoding_inverts_it(case):

@@ -130,6 +130,7 @@ def test_well_known_custom_errors_are_named_without_an_abi(text):
     assert reason.args == tuple(values)
 
 
+@pytest.mark.slow(1)
 def test_comets_errors_are_those_in_its_real_bytecode(cases):
     """Comet and its extension, as deployed on mainnet, hold the selectors of the errors they can raise at run time."""
     codes = json.loads(gzip.decompress((cases / "mainnet/blocks/bytecodes.json.gz").read_bytes())).values()

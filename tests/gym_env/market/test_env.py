@@ -322,6 +322,7 @@ class TestAgainstTheScheduler:
 
 
 class TestTraining:
+    @pytest.mark.slow(1)
     def test_rllib_samples_both_policies(self) -> None:
         config = (
             PPOConfig()

@@ -181,6 +181,7 @@ def test_enough_of_a_real_market_gets_a_verdict(tmp_path: Path):
         assert found.covers(found.value), metric
 
 
+@pytest.mark.slow(1)
 def test_a_document_says_why_figures_of_a_history_have_no_interval(tmp_path: Path):
     market = making(data=str(past_market(tmp_path)))
     few = document_of(backtest(market, [], ["usdy_only"], QUICK))["no_interval"]
@@ -194,6 +195,7 @@ def test_a_document_says_why_figures_of_a_history_have_no_interval(tmp_path: Pat
     assert (simulated["no_interval"], simulated["interval_notes"]) == ([], [])
 
 
+@pytest.mark.slow(1)
 def test_hours_that_hang_together_are_not_taken_for_independent_ones(tmp_path: Path):
     market = RWAModel().draw([stream(5, "past")], 2_400)
     noise, moves = np.random.default_rng(4).normal(0, 3e-3, 2_401), np.zeros(2_401)

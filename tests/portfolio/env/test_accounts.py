@@ -12,6 +12,7 @@ from tests.portfolio.env.by_hand import USUAL
 from tests.portfolio.env.rows import by_hand, requests, rwa
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("reward", ["log_growth", "shaped"])
 def test_an_episode_is_what_plain_arithmetic_makes_of_its_market(reward: str) -> None:
     env = rwa(3, reward=reward, horizon=400, rebalance_cost_bps=7.0, stop_drawdown=0.3, risk_free_rate=5.0)
@@ -65,6 +66,7 @@ def test_ten_thousand_random_actions_break_no_bound_and_lose_no_dollar() -> None
     assert (env.columns["costs"] > 0).all()
 
 
+@pytest.mark.slow(2)
 def test_who_asks_for_what_is_held_pays_nothing_and_drifts_until_a_bound_is_broken() -> None:
     env = rwa(64, horizon=720, stop_drawdown=0.9, max_weight=0.42)
     env.begin(range(64), range(64))

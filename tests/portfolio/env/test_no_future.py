@@ -30,6 +30,7 @@ def excess_of(rule: str, episodes: int, horizon: int) -> tuple[float, float]:
     return float(gained.mean()), float(gained.mean() / (gained.std(ddof=1) / episodes**0.5))
 
 
+@pytest.mark.slow(1)
 def test_the_last_hours_move_cannot_be_earned_any_more() -> None:
     mean, z = excess_of("where the last hour went up", 400, 240)
     assert z < 1.96, f"the rule earns {mean:.2%} with z = {z:.2f}"

@@ -27,6 +27,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, RWAMarket]:
     return str(path), read_rwa(path)
 
 
+@pytest.mark.slow(2)
 def test_episodes_of_a_file_start_within_their_split_and_never_leave_it(past: tuple[str, RWAMarket]) -> None:
     path, market = past
     assert market.times is not None
@@ -69,6 +70,7 @@ def test_a_file_is_played_as_its_drawn_twin_is(past: tuple[str, RWAMarket]) -> N
             assert env.exact()["portfolio_value"][row] == pytest.approx(hand.value, rel=1e-9)
 
 
+@pytest.mark.slow(1)
 def test_another_future_leaves_what_was_seen_before_it(past: tuple[str, RWAMarket], tmp_path: Path) -> None:
     _, market = past
     cut = 1_700
@@ -113,6 +115,7 @@ def test_a_fixed_start_in_a_file_is_the_first_of_the_split(past: tuple[str, RWAM
         rwa().begin_at([0], [5])
 
 
+@pytest.mark.slow(2)
 def test_a_file_that_cannot_be_played_says_why(past: tuple[str, RWAMarket], tmp_path: Path) -> None:
     path, _ = past
     with pytest.raises(

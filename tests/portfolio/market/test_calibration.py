@@ -38,6 +38,7 @@ def test_the_page_says_which_parameters_data_decides(found: dict[str, Found], re
         assert ("assumed" in line) == (field.name not in found), line
 
 
+@pytest.mark.slow(2)
 def test_the_page_shows_how_near_it_comes(cases: Path, repository: Path) -> None:
     page = (repository / "docs" / "reference" / "rwa-market.md").read_text(encoding="utf-8")
     for name, (files, drawn) in compare(cases / "market").items():
@@ -58,6 +59,7 @@ def test_the_drawn_market_moves_as_the_files_did(cases: Path) -> None:
     assert np.quantile(np.abs(drawn), 0.9999) == pytest.approx(np.quantile(np.abs(real), 0.9999), rel=0.25)
 
 
+@pytest.mark.slow(1)
 def test_the_command_prints_them_for_programs(cases: Path, repository: Path) -> None:
     done = subprocess.run(
         [sys.executable, "tools/calibrate_rwa.py", "--json"],

@@ -67,6 +67,7 @@ def test_sweeps_are_paired_by_the_seeds_they_share(store: Store) -> None:
     assert any("10 seeds are paired" in note for note in page.notes)
 
 
+@pytest.mark.slow(2)
 def test_enough_pairs_have_an_interval(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     store_sweep(path, {(): {seed: [kpi("bad_debt", 100.0 + seed % 5)] for seed in range(40)}}, sweep_id="sweep-a")

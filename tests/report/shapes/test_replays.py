@@ -111,6 +111,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         find(str(broken)).build()
 
 
+@pytest.mark.slow(1)
 def test_an_incident_shows_recorded_beside_simulated(incident: dict[str, Any]) -> None:
     page = incident_page(incident)
     assert page.verdict.badge == "PASS"
@@ -126,6 +127,7 @@ def test_an_incident_shows_recorded_beside_simulated(incident: dict[str, Any]) -
     assert "--counterfactual aave_v2.USDC.liquidation_bonus=2%" in page.provenance.command
 
 
+@pytest.mark.slow(1)
 def test_prices_of_an_incident_are_those_of_its_store(incident: dict[str, Any]) -> None:
     page = incident_page(incident)
     chart = next(block for block in page.sections[0].blocks if block.kind == "chart")
@@ -167,6 +169,7 @@ def own_market(incident: dict[str, Any]) -> dict[str, Any]:
     return changed
 
 
+@pytest.mark.slow(1)
 def test_the_verdict_names_the_worst_prediction_apart_from_the_recorded_calls(incident: dict[str, Any]) -> None:
     page = incident_page(own_market(incident))
     assert page.verdict.badge == "PARTIAL"
@@ -195,12 +198,14 @@ def test_debt_left_and_bad_debt_are_one_prediction_and_the_median_is_of_what_it_
     assert (median.value, median.change) == ("56.0\u00a0%", "of 3 predicted amounts")
 
 
+@pytest.mark.slow(1)
 def test_blocks_that_differ_from_the_chain_fail_without_a_figure(incident: dict[str, Any]) -> None:
     page = incident_page({**incident, "exact": False})
     assert page.verdict.badge == "FAIL"
     assert "differ from the chain" in page.verdict.sentence
 
 
+@pytest.mark.slow(1)
 def test_a_figure_that_is_not_reproduced_fails_the_page(incident: dict[str, Any]) -> None:
     changed = json.loads(json.dumps(incident))
     figure = next(each for each in changed["runs"]["recorded"]["figures"] if each["exact"])

@@ -130,6 +130,7 @@ def test_one_axis_is_drawn_with_intervals(tmp_path: Path) -> None:
     assert any("59 runs are needed for an upper bound" in note for note in page.notes)
 
 
+@pytest.mark.slow(1)
 def test_many_runs_are_a_histogram_and_few_are_dots(tmp_path: Path) -> None:
     for count, kind in ((199, "scatter"), (200, "bar")):
         path = tmp_path / f"{count}.duckdb"

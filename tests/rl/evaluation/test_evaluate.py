@@ -83,6 +83,7 @@ def test_who_does_the_same_cannot_be_told_apart() -> None:
     assert twin.comparisons[0].verdict.reason == "ppo earned exactly what noop did in each of 60 episodes"
 
 
+@pytest.mark.slow(2)
 def test_regret_is_what_stays_behind_the_optimum() -> None:
     settings = EvaluationSettings(40, bootstrap=QUICK, search=SearchSettings("exhaustive"))
     found = evaluated(settings, ("noop", "optimum"))

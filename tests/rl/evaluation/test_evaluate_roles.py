@@ -56,6 +56,7 @@ def judged(subjects: list[Subject], against: list[str] | None) -> dict[str, Eval
     return evaluate_roles(make(24), make, subjects, against, QUICK)
 
 
+@pytest.mark.slow(1)
 def test_each_role_is_compared_with_its_scripts_while_the_other_keeps_its_policy() -> None:
     found = judged([trained("ppo", REPAY, TAKE)], ["noop", "repay_all", "close_factor_max"])
     assert {role: list(each.summaries) for role, each in found.items()} == {
@@ -109,6 +110,7 @@ def test_checkpoints_of_both_roles_say_where_each_stops_moving() -> None:
     assert (found["borrower"].identical_from, found["liquidator"].identical_from) == (20, 20)
 
 
+@pytest.mark.slow(1)
 def test_scripts_alone_play_beside_the_reference_of_the_other_role(capsys: pytest.CaptureFixture[str]) -> None:
     document = evaluate_baselines("market", ["noop", "repay_all", "random"], QUICK, config=STORMY)
     assert (document["schema"], document["version"], document["roles"]) == (

@@ -105,6 +105,7 @@ def test_the_gradient_is_that_of_autograd(space: Any, activation: str, entropy: 
         torch.testing.assert_close(ppo.network.gradients[name], wanted, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow(2)
 def test_a_step_of_the_optimizer_is_that_of_torch() -> None:
     torch.manual_seed(3)
     ours, theirs = torch.randn(20), torch.nn.Parameter(torch.zeros(20))

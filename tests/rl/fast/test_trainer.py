@@ -56,6 +56,7 @@ def test_it_learns(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> N
     assert reports[-1].mean_reward == trained.mean_reward
 
 
+@pytest.mark.slow(2)
 def test_it_learns_continuous_actions_with_normalised_observations_and_rewards(tmp_path: Path) -> None:
     config = TrainConfig.of(CHASE, CONTINUOUS, NORMALISED, {"timesteps": 16_384, "gamma": 0.95, "learning_rate": 1e-3})
     assert gain(train(config, models=tmp_path), tmp_path) > 0.2

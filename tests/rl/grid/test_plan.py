@@ -128,6 +128,7 @@ def test_the_maximum_cost_of_all_trainings_is_shown_and_refused_above_the_ceilin
     assert "1 of them fit" in (refused.value.hint or "")
 
 
+@pytest.mark.slow(1)
 def test_a_failed_training_is_named_and_tried_again_and_the_others_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,6 +174,7 @@ def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_th
     assert json.loads(other.stdout.splitlines()[-1])["digest"] != first["digest"]
 
 
+@pytest.mark.slow(1)
 def test_a_training_that_was_interrupted_saves_first_and_a_finished_one_is_trained_further(tmp_path: Path) -> None:
     config = TrainConfig.of(CHASE, SMALL, {"timesteps": 1_024, "checkpoint_every_steps": 10_000})
 

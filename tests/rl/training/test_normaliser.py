@@ -102,6 +102,7 @@ def test_a_training_begins_with_whole_episodes_of_random_play() -> None:
     assert first_normaliser(TrainConfig.of(CHASE)) is None
 
 
+@pytest.mark.slow(1)
 def test_a_policy_sees_through_what_its_checkpoint_holds(tmp_path: Path) -> None:
     trained = train(TrainConfig.of(CHASE, NORMALISED, {"timesteps": 1_024}), models=tmp_path, run_id="one")
     assert trained.mean_reward is not None
@@ -131,6 +132,7 @@ def test_a_policy_sees_through_what_its_checkpoint_holds(tmp_path: Path) -> None
         open_model("one", tmp_path).policy()
 
 
+@pytest.mark.slow(3)
 def test_only_what_is_asked_for_is_normalised(tmp_path: Path) -> None:
     digests = set()
     for name, more in (("none", {}), *((key, {key: True}) for key in NORMALISED), ("both", NORMALISED)):

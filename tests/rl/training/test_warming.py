@@ -18,6 +18,7 @@ from mayavi.rl.training.warming import warm
 from mayavi.worlds.source import WorldSource
 
 
+@pytest.mark.slow(1)
 def test_a_replica_is_written_and_played_like_itself(run_mayavi, tmp_path: Path) -> None:
     file = tmp_path / "vesting.snapshot"
     options = ("--env", "vesting", "--rollouts", "3", "--source", "replica", "--output", str(file), "--json")

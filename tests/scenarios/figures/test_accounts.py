@@ -162,6 +162,7 @@ def confirm(played: Played, moment: Moment, row: AccountRow, debt: str) -> str:
     return row.reason
 
 
+@pytest.mark.slow(3)
 def test_accounts_add_up_and_every_reason_is_confirmed_in_a_few_runs() -> None:
     assert {protocol for protocol, _ in many(range(12))} == set(SETUPS)
 

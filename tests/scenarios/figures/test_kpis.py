@@ -28,6 +28,7 @@ def test_every_account_of_a_population_can_be_followed_step_by_step() -> None:
     assert "health_factor.borrowers-17" not in played.kpis  # figures of a run are of all of them
 
 
+@pytest.mark.slow(2)
 def test_an_account_whose_collateral_is_gone_cannot_be_liquidated() -> None:
     played = play("depeg_cascade", steps=6, overrides=["prices.WETH={process: step, at: 2, size: -60%}"])
     last = {row.metric: int(row.value) for row in played.snapshots if row.subject == "borrowers"}

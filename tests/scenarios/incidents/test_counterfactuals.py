@@ -29,6 +29,7 @@ def test_an_effect_is_the_changed_run_less_the_unchanged_one(tmp_path: Path) -> 
     assert changed.runs["unlock"].run_id != report.runs["unlock"].run.run_id
 
 
+@pytest.mark.slow(1)
 def test_changes_together_add_up_but_for_their_interaction(tmp_path: Path) -> None:
     store = tmp_path / "runs.duckdb"
     report = replay_incident("eigen_2025_10", counterfactuals=[HALF_DEPTH, NO_INVESTORS], store=store)
@@ -40,6 +41,7 @@ def test_changes_together_add_up_but_for_their_interaction(tmp_path: Path) -> No
     assert interaction > 0  # without the investors half the depth matters less
 
 
+@pytest.mark.slow(1)
 def test_the_same_change_twice_gives_the_same_rows(tmp_path: Path) -> None:
     store = tmp_path / "runs.duckdb"
     first, second = (

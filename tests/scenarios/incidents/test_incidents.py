@@ -101,6 +101,7 @@ def test_failed_actions_of_a_run_are_counted(replayed: dict[str, IncidentReport]
     assert replayed["eigen_2025_10"].runs["unlock"].failures is None
 
 
+@pytest.mark.slow(1)
 def test_a_missing_record_is_named(replayed: dict[str, IncidentReport], tmp_path: Path) -> None:
     run = replayed["usdc_depeg_2023_03"].runs["liquidations"]
     assert run.title.startswith("three of the recorded repayments")
@@ -177,6 +178,7 @@ def test_a_folder_of_cases_that_does_not_exist_is_refused(monkeypatch: pytest.Mo
         default_cases()
 
 
+@pytest.mark.slow(6)
 def test_usdc_all_recorded_calls_but_one_come_out_within_three_percent(cases: Path, tmp_path: Path) -> None:
     report = replay_incident("usdc_depeg_2023_03", cases=cases, store=tmp_path / "runs.duckdb")
     run = report.runs["liquidations"]

@@ -57,6 +57,7 @@ def test_another_figure_needs_no_new_run(gas: Sensitivity) -> None:
     assert len(list(Store(gas.store_path).runs())) == 18
 
 
+@pytest.mark.slow(2)
 def test_runs_of_a_sweep_and_of_other_analyses_are_used(tmp_path: Path) -> None:
     store = tmp_path / "runs.duckdb"
     mayavi.sweep("depeg_cascade", seeds="0:2", steps=2, overrides=SMALL, jobs=1, store=store)
@@ -68,6 +69,7 @@ def test_runs_of_a_sweep_and_of_other_analyses_are_used(tmp_path: Path) -> None:
     assert Store(store).sweep(more.sweep_id).status == "finished"
 
 
+@pytest.mark.slow(1)
 def test_deeper_pools_move_less(tmp_path: Path) -> None:
     found = mayavi.sensitivity(
         "vesting_cliff",
@@ -86,6 +88,7 @@ def test_deeper_pools_move_less(tmp_path: Path) -> None:
     assert " points" in found.rows()[0][3]
 
 
+@pytest.mark.slow(1)
 def test_what_changes_nothing_and_what_cannot_be_told_is_said(tmp_path: Path) -> None:
     given = {"agents.borrowers.panic_below": ["1.16", "1.3"]}
     found = analyse(

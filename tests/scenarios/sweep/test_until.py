@@ -121,6 +121,7 @@ def test_seeds_follow_the_first_ones_and_the_sweep_keeps_its_name() -> None:
 SMALL = {"steps": 2, "overrides": {"agents.borrowers.count": 3, "prices.WETH.at": 1}}
 
 
+@pytest.mark.slow(2)
 def test_a_sweep_goes_on_until_its_target_and_repeats_no_run(tmp_path: Path) -> None:
     class Listener(SweepListener):
         looks: list[int]

@@ -94,6 +94,7 @@ def test_eight_writers_a_reader_and_a_shell_lose_nothing(tmp_path: Path, shell: 
         assert store.digest(run.run_id) == run.digest
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("shell", ["read-write", "read-only"])
 def test_a_run_is_stored_and_read_while_a_shell_holds_the_database(tmp_path: Path, shell: str) -> None:
     path = tmp_path / "runs.duckdb"

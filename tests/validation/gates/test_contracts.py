@@ -142,6 +142,7 @@ def test_other_code_at_the_address_of_the_router_is_found(cases: Path, tmp_path:
     assert tally.first_difference.startswith("UniswapV3.SwapRouter: mainnet's code hashes to 0xd0a06b12")
 
 
+@pytest.mark.slow(3)
 def test_damaged_bytecode_fails_the_gate(cases: Path, tmp_path: Path) -> None:
     folder = copy_blocks(cases, tmp_path, EXCHANGE_BLOCK)
 

@@ -73,6 +73,7 @@ def test_a_scenario_of_the_library_is_deterministic() -> None:
     assert report.parts == {"aave_borrower": 4}
 
 
+@pytest.mark.slow(2)
 def test_random_numbers_without_a_seed_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     unseeded = np.random.default_rng()
     monkeypatch.setattr(WorldState, "rng", lambda self, name: unseeded)

@@ -13,12 +13,13 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreError, StoreFull, StoreUnreadable
+from mayavi.sim.store.database.attaching import NotAttached, OpenElsewhere, attached
 from mayavi.sim.store.database.schema import VERSION, bring_up_to_date, version_of
 
 if TYPE_CHECKING:
@@ -121,17 +122,36 @@ def open_to_write(path: Path, *, threads: int | None = None) -> DuckDBPyConnecti
     return connection
 
 
-def open_to_read(path: Path) -> DuckDBPyConnection:
-    """Open the database at `path` with this version's tables, which are empty if the file does not exist.
+@contextmanager
+def opened_to_read(path: Path) -> Iterator[DuckDBPyConnection]:
+    """Yield the database at `path` with this version's tables, which are empty if the file does not exist.
 
     Call it while no merge can happen. Nothing at `path` is changed.
     """
-    if not is_database(path):
-        import _duckdb as duckdb
+    try:
+        with attached(path) as connection:
+            if version_of(connection, path) == VERSION:
+                yield connection
+                return
+        is_there = True
+    except NotAttached as error:
+        is_there = isinstance(error, OpenElsewhere) or is_database(path)
+    connection = _open_to_read(path) if is_there else _open_empty(path)
+    try:
+        yield connection
+    finally:
+        connection.close()
 
-        connection = duckdb.connect()
-        bring_up_to_date(connection, path)
-        return connection
+
+def _open_empty(path: Path) -> DuckDBPyConnection:
+    import _duckdb as duckdb
+
+    connection = duckdb.connect()
+    bring_up_to_date(connection, path)
+    return connection
+
+
+def _open_to_read(path: Path) -> DuckDBPyConnection:
     try:
         connection = _connect(path, read_only=True)
     except DatabaseInUse:
@@ -159,7 +179,7 @@ def _connect(path: Path, *, read_only: bool, config: Mapping[str, int | str] | N
             return _connect(path, read_only=False)
         raise DatabaseInUse from error
     except duckdb.Error as error:
-        if "Could not set lock" in str(error):
+        if "Could not set lock" in str(error) or "already attached" in str(error):
             raise DatabaseInUse from error
         raise unreadable(path, error) from error
 

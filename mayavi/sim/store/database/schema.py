@@ -194,7 +194,9 @@ def version_of(connection: DuckDBPyConnection, path: Path) -> int:
     try:
         row = connection.execute("SELECT max(version) FROM mayavi_schema").fetchone()
     except duckdb.CatalogException:
-        if not connection.execute("SELECT 1 FROM duckdb_tables() WHERE NOT internal LIMIT 1").fetchall():
+        if not connection.execute(
+            "SELECT 1 FROM duckdb_tables() WHERE NOT internal AND database_name = current_database() LIMIT 1"
+        ).fetchall():
             return 0
         raise StoreUnreadable(
             f"'{path}' is a database, but holds no runs of mayavi",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreUnreadable
-from mayavi.sim.store.database.opening import open_to_read
+from mayavi.sim.store.database.opening import opened_to_read
 from mayavi.sim.store.database.schema import ADDED, NULL_WHEN_EMPTY, SQL_TYPES, TABLES, VERSION, listed, literal
 from mayavi.sim.store.database.segments import LiveRun, Segment, SegmentFolder
 
@@ -30,10 +30,10 @@ def reading(path: Path) -> Iterator[DuckDBPyConnection]:
     with folder.shared():
         live = folder.live_runs()  # before the segments: a run that ends now is in at least one of the two
         segments = folder.segments()
-        connection = open_to_read(path)
         try:
-            _create_views(connection, segments, live, folder.removed_runs())
-            yield connection
+            with opened_to_read(path) as connection:
+                _create_views(connection, segments, live, folder.removed_runs())
+                yield connection
         except (duckdb.IOException, duckdb.InvalidInputException) as error:
             for segment, file in damaged_files(segments):
                 raise StoreUnreadable(
@@ -41,8 +41,6 @@ def reading(path: Path) -> Iterator[DuckDBPyConnection]:
                     f"move '{segment.folder}' away; all other rows are intact",
                 ) from error
             raise
-        finally:
-            connection.close()
 
 
 def tables_in(segments: Sequence[Segment]) -> list[str]:

@@ -48,6 +48,7 @@ def test_every_earlier_version_is_among_the_fixtures() -> None:
     assert set(EARLIER) == set(range(1, schema.VERSION))
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("version", EARLIER)
 def test_a_database_of_an_earlier_version_is_read_as_it_is_and_migrated_by_the_next_run(
     tmp_path: Path, version: int
@@ -121,6 +122,7 @@ def test_a_migration_reaches_every_table(tmp_path: Path, monkeypatch: pytest.Mon
     assert store.sql("SELECT colour FROM sweeps").fetchall() == []
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("version", EARLIER)
 def test_migrations_follow_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: int) -> None:
     path = tmp_path / "runs.duckdb"
@@ -136,6 +138,7 @@ def test_migrations_follow_one_another(tmp_path: Path, monkeypatch: pytest.Monke
         assert store.sql("SELECT colour FROM sweeps").columns == ["colour"]
 
 
+@pytest.mark.slow(1)
 def test_a_migration_that_fails_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "runs.duckdb"
     make_database(path, 1)
