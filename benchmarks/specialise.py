@@ -119,6 +119,9 @@ def measured(subject: Subject, fork: Fork, rows: int, effort: Effort, section: S
     for _ in range(max(WARM_UP // rows, 3)):
         for mode in MODES:
             seconds(mode)
+    fleets["on"].finish_compiling()
+    for mode in MODES:
+        seconds(mode)
     assert fleets["off"].identities() == fleets["on"].identities(), f"{subject.name} differs"
     timings = in_turns({mode: lambda mode=mode: seconds(mode) for mode in MODES}, effort.rounds(ROUNDS))  # type: ignore[misc]
     ratio = timings["off"].ratio(timings["on"])
@@ -138,7 +141,7 @@ def measured(subject: Subject, fork: Fork, rows: int, effort: Effort, section: S
 
 def environment(rows: int, effort: Effort) -> list[Row]:
     """Time steps of the Aave environment with random actions in both modes."""
-    envs = {mode: make_rows("aave", rows, specialise=mode, threads=1) for mode in MODES}
+    envs: dict[str, Any] = {mode: make_rows("aave", rows, specialise=mode, threads=1) for mode in MODES}
     streams = {mode: np.random.default_rng(3) for mode in MODES}
     numbers = dict.fromkeys(MODES, rows)
     for env in envs.values():
@@ -147,7 +150,7 @@ def environment(rows: int, effort: Effort) -> list[Row]:
     def seconds(mode: str) -> float:
         env, rng, taken = envs[mode], streams[mode], 0.0
         for _ in range(ENVIRONMENT_STEPS):
-            actions = rng.integers(env.action_space.n, size=rows)  # type: ignore[attr-defined]
+            actions = rng.integers(env.action_space.n, size=rows)
             began = time.process_time()
             stepped = env.step(actions, np.ones(rows, dtype=np.bool_))
             over = np.flatnonzero(stepped.done)
@@ -159,6 +162,7 @@ def environment(rows: int, effort: Effort) -> list[Row]:
 
     for mode in MODES:
         seconds(mode)
+    envs["on"].fleet.finish_compiling()
     timings = in_turns({mode: lambda mode=mode: seconds(mode) for mode in MODES}, effort.rounds(5))  # type: ignore[misc]
     return [
         timed(f"a step of the Aave environment, {'replayed' if mode == 'on' else 'interpreted'}", timings[mode], "µs",

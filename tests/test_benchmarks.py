@@ -12,6 +12,7 @@ from benchmarks.peers import export
 from benchmarks.position import BORROWER, USDC_E6, open_position
 from benchmarks.report import Effort, Quantity, Section, Target, timed
 from benchmarks.sim import every_block
+from benchmarks.specialise_check import main as specialise_check
 from benchmarks.timing import Timing, in_turns
 from mayavi import Fork
 from mayavi.evm.hashing import keccak256
@@ -39,6 +40,23 @@ class TestTimings:
         timings = in_turns({"a": lambda: contestant("a", 1.0), "b": lambda: contestant("b", 2.0)}, rounds=3)
         assert order == ["a", "b", "b", "a", "a", "b"]
         assert timings == {"a": Timing((1.0,) * 3), "b": Timing((2.0,) * 3)}
+
+
+class TestSpecialiseCheck:
+    def test_replays_of_a_pool_and_of_an_environment_are_compared(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert specialise_check(["--env", "pool", "--env", "compound", "--steps", "1000", "--json"]) == 0
+        found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [(each["subject"], each["differences"], each["off"]) for each in found] == [
+            ("pool", 0, []),
+            ("compound", 0, []),
+        ]
+        assert all(each["steps"] >= 1_000 and each["hits"] > each["calls"] / 2 for each in found)
+
+    def test_what_it_found_is_told_in_words(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert specialise_check(["--env", "compound", "--steps", "100"]) == 0
+        assert capsys.readouterr().out.startswith("compound: 192 steps, ")
+        with pytest.raises(SystemExit, match="2"):
+            specialise_check(["--steps", "0"])
 
 
 class TestEveryBlock:

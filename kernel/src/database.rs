@@ -141,6 +141,15 @@ impl RowDatabase {
         }
     }
 
+    /// Read a slot that no replay has written, or that was brought over since.
+    #[inline]
+    pub fn stored(&mut self, address: Address, key: U256) -> Result<U256, Miss> {
+        match self.slot_in_overlay(&address, &key) {
+            Some(value) => Ok(value),
+            None => self.slot_below(address, key),
+        }
+    }
+
     #[inline]
     fn slot_in_overlay(&self, address: &Address, key: &U256) -> Option<U256> {
         let account = self.written().get(address)?;
@@ -180,14 +189,13 @@ impl Database for RowDatabase {
     }
 
     fn storage(&mut self, address: Address, key: U256) -> Result<U256, Miss> {
-        match self.slot_in_overlay(&address, &key) {
-            Some(value) => Ok(value),
-            None => self.slot_below(address, key),
-        }
+        self.overlay.flush();
+        self.stored(address, key)
     }
 
     #[inline]
     fn storage_by_account_id(&mut self, address: Address, id: AccountId, key: U256) -> Result<U256, Miss> {
+        self.overlay.flush();
         if let Some(value) = self.slot_in_overlay(&address, &key) {
             return Ok(value);
         }

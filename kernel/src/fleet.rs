@@ -20,7 +20,7 @@ use crate::{
     overlay::Row,
     portable::word_to_float,
     program::Program,
-    specialise::{Mode, Specialiser},
+    specialise::{Mode, Runner, Specialiser, finish_compiling},
     stopwatch::Stopwatch,
     world::World,
 };
@@ -28,6 +28,9 @@ use crate::{
 /// How often a thread comes back for more rows: often enough that none waits long for another at the end of a step,
 /// whichever rows have the most to do, and seldom enough to not matter.
 const TURNS: usize = 256;
+
+/// The same where transactions are replayed.
+const REPLAY_TURNS: usize = 16;
 
 /// Words as bytes and as floats.
 type Outputs<'py> = (Bound<'py, PyArray3<u8>>, Bound<'py, PyArray2<f64>>);
@@ -140,7 +143,9 @@ impl Fleet {
             None => rows.iter_mut().collect(),
             Some(only) => named(rows, only),
         };
-        let chunk = (rows.len() / (threads * TURNS)).max(1);
+        // A replay is short: what a thread has at hand for it should serve several rows.
+        let turns = if specialiser.is_some() { REPLAY_TURNS } else { TURNS };
+        let chunk = (rows.len() / (threads * turns)).max(1);
         let chunks = rows.len().div_ceil(chunk);
         let failed = py.detach(|| {
             let mut jobs: Vec<_> = rows
@@ -152,6 +157,7 @@ impl Fleet {
             let failures = Mutex::new(Vec::new());
             crew.share(&mut jobs, |world, job| {
                 let mut registers = Vec::new();
+                let mut runner = specialiser.map(Runner::new);
                 for (i, row) in job.rows.iter_mut().enumerate() {
                     let at = job.first + i;
                     let inputs = &given[at * in_width..(at + 1) * in_width];
@@ -159,7 +165,7 @@ impl Fleet {
                     row.begin_run();
                     let result = with_row(world, row, settings, probe, |machine, block| {
                         let words = outputs.as_flattened_mut();
-                        program.run(machine, block, inputs, &mut registers, words, specialiser)
+                        program.run(machine, block, inputs, &mut registers, words, runner.as_mut())
                     });
                     if let Err(failure) = result {
                         failures.lock().unwrap_or_else(PoisonError::into_inner).push((at, failure));
@@ -235,8 +241,9 @@ impl Fleet {
     }
 
     /// One hash for each of `rows`, equal for equal states: (rows, 32) bytes.
-    fn identities<'py>(&self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Bound<'py, PyArray2<u8>>> {
+    fn identities<'py>(&mut self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Bound<'py, PyArray2<u8>>> {
         rows.iter().try_for_each(|row| self.check(*row))?;
+        rows.iter().for_each(|row| self.rows[*row].overlay.flush());
         let hashes = PyArray2::<u8>::zeros(py, [rows.len(), 32], false);
         // SAFETY: the array was made a line above and nothing else refers to it.
         let taken = unsafe { hashes.as_slice_mut() }.map_err(|_| PyRuntimeError::new_err("hashes not contiguous"))?;
@@ -253,6 +260,11 @@ impl Fleet {
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let sites = self.specialiser.as_ref().map(Specialiser::statistics).unwrap_or_default();
         sites.into_iter().map(|site| site.into_python(py)).collect()
+    }
+
+    /// Wait until all paths that are taken often are compiled; steps never wait for that.
+    fn finish_compiling(&self, py: Python<'_>) {
+        py.detach(finish_compiling);
     }
 
     /// Bytes held by each row.

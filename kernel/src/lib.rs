@@ -19,6 +19,7 @@ mod inspector;
 mod machine;
 mod native;
 mod overlay;
+mod plane;
 mod portable;
 mod program;
 mod proven;

@@ -107,8 +107,14 @@ impl Machine {
     }
 
     pub fn read_slot(&mut self, address: Address, key: U256) -> Result<U256, Failure> {
+        self.overlay().flush();
+        self.read_stored(address, key)
+    }
+
+    /// Read a slot that no replay has written since its writes were brought over.
+    pub fn read_stored(&mut self, address: Address, key: U256) -> Result<U256, Failure> {
         // A known slot does not imply a known account: in an open world both must be known.
-        let value = self.database().storage(address, key);
+        let value = self.database().stored(address, key);
         let missed = std::mem::take(&mut self.database().misses);
         match value {
             Ok(value) if missed.is_empty() => Ok(value),
@@ -141,11 +147,17 @@ impl Machine {
     }
 
     pub fn write_slot(&mut self, address: Address, key: U256, value: U256) -> Result<(), Failure> {
+        self.bring_in(address)?;
+        self.overlay().set_slot(address, key, value);
+        Ok(())
+    }
+
+    /// Have an account in the overlay.
+    pub fn bring_in(&mut self, address: Address) -> Result<(), Failure> {
         if self.database().overlay.get(&address).is_none() {
             let info = self.read_info(address)?;
             self.overlay().set_info(address, info);
         }
-        self.overlay().set_slot(address, key, value);
         Ok(())
     }
 

@@ -6,6 +6,8 @@ use revm::{
     state::{AccountInfo, EvmState},
 };
 
+use crate::plane::Plane;
+
 #[derive(Clone, Debug)]
 pub struct OverlayAccount {
     pub info: AccountInfo,
@@ -14,51 +16,6 @@ pub struct OverlayAccount {
     /// Created or destroyed here: nothing of the storage below shows through.
     pub cleared: bool,
     pub slots: U256Map<U256>,
-}
-
-/// Values of slots that replays have read or written, by the slot's number: a copy of what the overlay and the world say.
-/// Whatever else changes the overlay empties it.
-#[derive(Clone, Debug, Default)]
-pub struct Plane {
-    values: Vec<U256>,
-    known: Vec<bool>,
-    /// Endings whose accounts are all in the overlay.
-    settled: Vec<u64>,
-}
-
-impl Plane {
-    #[inline]
-    pub fn get(&self, number: u32) -> Option<U256> {
-        match self.known.get(number as usize) {
-            Some(true) => Some(self.values[number as usize]),
-            _ => None,
-        }
-    }
-
-    pub fn set(&mut self, number: u32, value: U256) {
-        let at = number as usize;
-        if self.known.len() <= at {
-            self.known.resize(at + 1, false);
-            self.values.resize(at + 1, U256::ZERO);
-        }
-        self.known[at] = true;
-        self.values[at] = value;
-    }
-
-    /// Whether the ending was settled before; it is from now on.
-    pub fn settle(&mut self, ending: u64) -> bool {
-        if self.settled.contains(&ending) {
-            return true;
-        }
-        self.settled.push(ending);
-        false
-    }
-
-    #[inline]
-    fn clear(&mut self) {
-        self.known.fill(false);
-        self.settled.clear();
-    }
 }
 
 /// How to take one write back.
@@ -111,6 +68,27 @@ impl Overlay {
 
     /// Apply the changes of a transaction from revm's journal.
     pub fn apply(&mut self, state: EvmState) {
+        self.leave_plane();
+        self.write_state(state);
+    }
+
+    /// The same where the slots that have numbers are known: their values stay in the plane.
+    pub fn apply_numbered(&mut self, state: EvmState, number: impl Fn(Address, U256) -> Option<u32>) {
+        if state.values().any(|account| account.is_selfdestructed() || account.is_created()) {
+            return self.apply(state);
+        }
+        self.flush();
+        for (address, account) in state.iter().filter(|(_, account)| account.is_touched()) {
+            for (key, slot) in account.storage.iter().filter(|(_, slot)| slot.is_changed()) {
+                if let Some(number) = number(*address, *key) {
+                    self.plane.learn(number, slot.present_value);
+                }
+            }
+        }
+        self.write_state(state);
+    }
+
+    fn write_state(&mut self, state: EvmState) {
         for (address, account) in state {
             if !account.is_touched() {
                 continue;
@@ -128,7 +106,7 @@ impl Overlay {
             }
             for (key, slot) in account.storage {
                 if slot.is_changed() {
-                    self.set_slot(address, key, slot.present_value);
+                    self.write_slot(address, key, slot.present_value);
                 }
             }
         }
@@ -171,16 +149,51 @@ impl Overlay {
 
     /// The account must be in the overlay: its info is set first.
     pub fn set_slot(&mut self, address: Address, key: U256, value: U256) {
-        self.plane.clear();
+        self.leave_plane();
         self.write_slot(address, key, value);
     }
 
-    /// The same by a replay, which knows whether the slot has a number.
-    pub fn set_place(&mut self, number: Option<u32>, address: Address, key: U256, value: U256) {
-        if let Some(number) = number {
-            self.plane.set(number, value);
+    /// The same where the slot's number is known, or that it has none.
+    pub fn set_numbered(&mut self, number: Option<u32>, address: Address, key: U256, value: U256) {
+        match number {
+            Some(number) => self.plane.write(number, address, key, value),
+            None => self.write_slot(address, key, value),
         }
-        self.write_slot(address, key, value);
+    }
+
+    /// Bring what replays have written to where everybody reads it. What was there when the run began can be brought
+    /// back by the journal.
+    #[inline]
+    pub fn flush(&mut self) {
+        if self.plane.is_dirty() {
+            self.bring_over();
+        }
+    }
+
+    fn bring_over(&mut self) {
+        let journaling = self.journaling();
+        for each in self.plane.take_written() {
+            if let Some(begin) = each.begin.filter(|_| journaling) {
+                if let Some(begin) = begin {
+                    self.put_slot(each.address, each.key, begin);
+                }
+                self.write_slot(each.address, each.key, each.value);
+            } else {
+                self.put_slot(each.address, each.key, each.value);
+            }
+        }
+    }
+
+    fn leave_plane(&mut self) {
+        self.flush();
+        self.plane.clear();
+    }
+
+    /// Write a slot past the journal.
+    fn put_slot(&mut self, address: Address, key: U256, value: U256) {
+        if let Some(account) = self.accounts.get_mut(&address) {
+            account.slots.insert(key, value);
+        }
     }
 
     fn write_slot(&mut self, address: Address, key: U256, value: U256) {
@@ -195,7 +208,7 @@ impl Overlay {
 
     /// Forget the storage of an account and whatever lies below it.
     pub fn clear_storage(&mut self, address: Address) {
-        self.plane.clear();
+        self.leave_plane();
         let journaling = self.journaling();
         if !self.accounts.contains_key(&address) {
             self.set_info(address, AccountInfo::default());
@@ -227,7 +240,7 @@ impl Overlay {
     /// Go back to a snapshot. It and every later one are closed. Returns the block environment of that moment.
     pub fn revert(&mut self, id: u64) -> Option<BlockEnv> {
         let at = self.marks.iter().position(|m| m.id == id)?;
-        self.plane.clear();
+        self.plane.take_run_back();
         let mark = self.marks.swap_remove(at);
         self.marks.truncate(at);
         while self.undo.len() > mark.undo_len {
@@ -262,6 +275,10 @@ impl Overlay {
                 }
             }
         }
+        for each in self.plane.take_written() {
+            self.put_slot(each.address, each.key, each.value);
+        }
+        self.plane.clear();
         Some(mark.block)
     }
 
@@ -277,7 +294,11 @@ impl Overlay {
 
     /// A copy of the writes without the snapshots, which belong to the original.
     pub fn without_snapshots(&self) -> Self {
-        Self { accounts: self.accounts.clone(), ..Default::default() }
+        let mut copy = Self { accounts: self.accounts.clone(), ..Default::default() };
+        for (address, key, value) in self.plane.unwritten() {
+            copy.put_slot(address, key, value);
+        }
+        copy
     }
 
     /// Bytes this overlay holds, counted from the tables' capacities.
@@ -288,7 +309,7 @@ impl Overlay {
             + self.accounts.values().map(|a| a.slots.capacity() * slot).sum::<usize>()
             + self.undo.capacity() * size_of::<Undo>()
             + self.marks.capacity() * size_of::<Mark>()
-            + self.plane.values.capacity() * (size_of::<U256>() + 1)
+            + self.plane.memory()
     }
 }
 
@@ -311,6 +332,7 @@ impl Row {
         if let Some(before) = self.overlay.last_snapshot() {
             self.overlay.release(before);
         }
+        self.overlay.plane.begin_run();
         self.overlay.snapshot(&self.block);
     }
 

@@ -20,7 +20,7 @@ use crate::{
     convert::WordArg,
     evm::DEFAULT_GAS,
     machine::{Failure, Machine},
-    specialise::{Answer, Call, Shape, Specialiser},
+    specialise::{Answer, Call, Runner, Shape},
 };
 
 /// Where a word comes from when a row runs.
@@ -477,9 +477,10 @@ impl Template {
         block: &BlockEnv,
         words: &Words<'_>,
         commit: bool,
-        specialiser: Option<&Specialiser>,
+        runner: Option<&mut Runner<'_>>,
     ) -> Result<Answer, Failure> {
-        let Some(specialiser) = specialiser.filter(|_| words.get(self.value).is_zero()) else {
+        let specialiser = runner.as_ref().map(|runner| runner.all);
+        let Some(runner) = runner.filter(|_| words.get(self.value).is_zero()) else {
             let tx = self.transaction(words)?;
             let result = match (commit, specialiser) {
                 (false, _) => machine.run(tx)?.0,
@@ -493,14 +494,14 @@ impl Template {
         let open = self.holes.iter().filter(|(_, source)| source.constant().is_none());
         let count = self.shape.holes.len();
         if count > MOST_HOLES {
-            let result = specialiser.interpret(machine, self.transaction(words)?, commit)?;
+            let result = runner.all.interpret(machine, self.transaction(words)?, commit)?;
             return Ok(Answer::Interpreted(result));
         }
         for (place, (_, source)) in holes.iter_mut().zip(open) {
             *place = words.get(*source);
         }
         let call = Call { shape: &self.shape, to, sender, holes: &holes[..count], commit };
-        specialiser.call(machine, block, &call, || self.transaction(words))
+        runner.call(machine, block, &call, || self.transaction(words))
     }
 }
 
@@ -513,13 +514,13 @@ impl Program {
         inputs: &[u8],
         registers: &mut Vec<U256>,
         outputs: &mut [u8],
-        specialiser: Option<&Specialiser>,
+        mut runner: Option<&mut Runner<'_>>,
     ) -> Result<(), Failure> {
         registers.clear();
         registers.resize(self.registers, U256::ZERO);
         let mut words = Words { inputs, registers };
         for operation in &self.operations {
-            self.step(operation, machine, block, &mut words, specialiser)?;
+            self.step(operation, machine, block, &mut words, runner.as_deref_mut())?;
         }
         for (place, (_, source)) in outputs.chunks_exact_mut(32).zip(&self.outputs) {
             place.copy_from_slice(&words.get(*source).to_be_bytes::<32>());
@@ -533,7 +534,7 @@ impl Program {
         machine: &mut Machine,
         block: &mut BlockEnv,
         words: &mut Words<'_>,
-        specialiser: Option<&Specialiser>,
+        runner: Option<&mut Runner<'_>>,
     ) -> Result<(), Failure> {
         match operation {
             Operation::Call { templates, choice, mask, commit, first, words: wanted } => {
@@ -546,9 +547,10 @@ impl Program {
                     usize::try_from(choice).ok().and_then(|choice| templates.get(choice)).ok_or_else(|| {
                         Failure::Invalid(format!("choice {choice} is not one of {} templates", templates.len()))
                     })?;
-                let answer = template.run(machine, block, words, *commit, specialiser)?;
+                let answer = template.run(machine, block, words, *commit, runner)?;
+                let code_ran = matches!(answer, Answer::Replayed { code_ran: true, .. });
                 let (status, gas, output) = match &answer {
-                    Answer::Replayed { success, gas, output } => {
+                    Answer::Replayed { success, gas, output, .. } => {
                         (if *success { SUCCESS } else { REVERTED }, *gas, &output[..])
                     }
                     Answer::Interpreted(result) => match result {
@@ -568,6 +570,7 @@ impl Program {
                     // In the EVM, a call of an account without code succeeds. Precompiles have no code either.
                     SUCCESS
                         if output.is_empty()
+                            && !code_ran
                             && !template.data.is_empty()
                             && target[..18] != [0; 18]
                             && !machine.has_code(target)? =>
@@ -579,15 +582,19 @@ impl Program {
                 });
             }
             Operation::Load { address, slot, into } => {
-                words.registers[*into] = machine.read_slot(words.address(*address)?, words.get(*slot))?;
+                let (address, slot) = (words.address(*address)?, words.get(*slot));
+                words.registers[*into] = match runner {
+                    Some(runner) => runner.load(machine, address, slot)?,
+                    None => machine.read_slot(address, slot)?,
+                };
             }
             Operation::Store { address, slot, value, mask } => {
                 if !words.get(*mask).is_zero() {
-                    let (address, slot) = (words.address(*address)?, words.get(*slot));
-                    if let Some(specialiser) = specialiser {
-                        specialiser.wrote(address, slot);
+                    let (address, slot, value) = (words.address(*address)?, words.get(*slot), words.get(*value));
+                    match &runner {
+                        Some(runner) => runner.all.store(machine, address, slot, value)?,
+                        None => machine.write_slot(address, slot, value)?,
                     }
-                    machine.write_slot(address, slot, words.get(*value))?;
                 }
             }
             Operation::Balance { address, into } => {

@@ -94,7 +94,7 @@ class Fleet:
 
     `specialise` says whether transactions are replayed where their path is known: `off`, `on`, or `check`, where every
     replay is also interpreted and a difference raises an error. Results are the same. The default is the environment
-    variable `MAYAVI_SPECIALISE`, or `off`.
+    variable `MAYAVI_SPECIALISE`, or `on`.
     """
 
     def __init__(
@@ -201,6 +201,10 @@ class Fleet:
         """Counts of each call site: calls, hits, paths, and misses by the guard that failed. Empty if `off`."""
         return self._fleet.statistics()
 
+    def finish_compiling(self) -> None:
+        """Wait until the paths that were taken often are machine code. Steps never wait for that."""
+        self._fleet.finish_compiling()
+
     def memory(self) -> list[int]:
         """Bytes held by each row."""
         return self._fleet.memory()
@@ -240,7 +244,7 @@ class Fleet:
 
 def chosen_specialise(mode: str | None) -> str:
     """Return `mode`, or what the environment variable says; `UsageError` for an unknown one."""
-    found = mode or os.environ.get(SPECIALISE, "").strip() or "off"
+    found = mode or os.environ.get(SPECIALISE, "").strip() or "on"
     if found not in MODES:
         origin = "specialise" if mode else SPECIALISE
         raise UsageError(f"{origin} is '{found}'", f"it is one of: {', '.join(MODES)}")

@@ -2,7 +2,7 @@
 
 use revm::{
     bytecode::opcode as op,
-    primitives::{HashMap, U256},
+    primitives::{Address, HashMap, U256},
 };
 
 use crate::{
@@ -12,30 +12,55 @@ use crate::{
         likely::likely_bounds,
         rows::Rows,
     },
-    trace::{Expression, Graph, Guard, Node, Surroundings, Text, Values},
+    trace::{BlockField, Ending, Expression, Graph, Guard, Node, Surroundings, Text, Values},
 };
 
 /// Rows whose values say how wide the words of a path are.
-const SAMPLES: usize = 16;
+const SAMPLES: usize = 24;
 
 /// A path on its way to code: it collects rows first.
 pub struct Draft {
     function: Function,
     /// What the function reads: expressions that have their value before it runs.
     leaves: Vec<Node>,
-    /// What must be computed for that, operands first.
-    before: Vec<Node>,
-    /// What the function's outputs are the values of.
-    results: Vec<Node>,
+    reads: Reads,
+    ending: Ending,
+    constants: Vec<U256>,
     rows: Vec<Vec<U256>>,
+    sampled: usize,
 }
 
-/// A path as code.
+/// Where the function's inputs come from.
+struct Reads {
+    leaves: Vec<Leaf>,
+    /// What keys of slots are computed from.
+    keys: Graph,
+    /// Expressions of `keys`, operands first.
+    schedule: Vec<Node>,
+}
+
+enum Leaf {
+    Hole(u32),
+    Block(BlockField),
+    Place(u32, Address, U256),
+    Keyed(Node),
+}
+
+/// A path as code. It stands alone: what it needs of its site's graph is copied.
 pub struct Code {
     executable: Executable,
-    leaves: Vec<Node>,
-    before: Vec<Node>,
-    results: Vec<Node>,
+    reads: Reads,
+    /// How the path ends, over the function's outputs and then the constants.
+    pub ending: Ending,
+    constants: Vec<U256>,
+}
+
+/// Room for one call: what keys are made of, the function's inputs, and the words that an ending is over.
+#[derive(Default)]
+pub struct Room {
+    keys: Values,
+    inputs: Vec<u64>,
+    pub words: Values,
 }
 
 /// Whether an expression is read rather than computed.
@@ -56,12 +81,58 @@ fn cone(graph: &Graph, wanted: impl IntoIterator<Item = Node>, below: bool) -> V
     found.into_iter().collect()
 }
 
+impl Reads {
+    fn new(graph: &Graph, leaves: &[Node]) -> Self {
+        let keyed = |node: &Node| matches!(graph.expression(*node), Expression::Slot(..) | Expression::Account(..));
+        let before = cone(graph, leaves.iter().copied().filter(keyed), true);
+        let (keys, numbers) = graph.part(&before);
+        let leaf = |node: &Node| match graph.expression(*node) {
+            Expression::Input(at) => Leaf::Hole(*at),
+            Expression::Block(field) => Leaf::Block(*field),
+            Expression::Place(number, account, key) => Leaf::Place(*number, *account, *key),
+            _ => Leaf::Keyed(numbers[node]),
+        };
+        Self {
+            leaves: leaves.iter().map(leaf).collect(),
+            keys,
+            schedule: before.iter().map(|node| numbers[node]).collect(),
+        }
+    }
+
+    /// Read the inputs of a row; false if only the interpreter can.
+    fn gather(&self, room: &mut Room, row: &mut impl Surroundings) -> bool {
+        let Room { keys, inputs, .. } = room;
+        if !self.schedule.is_empty() {
+            keys.words.clear();
+            keys.grow(&self.keys);
+            if self.schedule.iter().any(|node| self.keys.evaluate(*node, keys, row).is_err()) {
+                return false;
+            }
+        }
+        inputs.clear();
+        for leaf in &self.leaves {
+            let word = match leaf {
+                Leaf::Hole(at) => row.input(*at),
+                Leaf::Block(field) => row.block(*field),
+                Leaf::Place(number, account, key) => match row.place(*number, *account, *key) {
+                    Ok(word) => word,
+                    Err(_) => return false,
+                },
+                Leaf::Keyed(node) => keys.get(*node),
+            };
+            inputs.extend_from_slice(word.as_limbs());
+        }
+        true
+    }
+}
+
 impl Draft {
-    pub fn new(graph: &Graph, guards: &[(Guard, U256)], results: &[Node]) -> Self {
-        let mut results = results.to_vec();
-        results.sort_unstable();
-        results.dedup();
-        results.retain(|node| graph.as_constant(*node).is_none());
+    pub fn new(graph: &Graph, guards: &[(Guard, U256)], ending: &Ending) -> Self {
+        let mut wanted = ending.nodes();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let (fixed, results): (Vec<_>, Vec<_>) =
+            wanted.into_iter().partition(|node| graph.as_constant(*node).is_some());
         let nodes = cone(graph, guards.iter().map(|(guard, _)| guard.node).chain(results.iter().copied()), false);
         let mut maker = Maker { graph, builder: Builder::new(), made: HashMap::default() };
         let leaves: Vec<Node> = nodes.iter().copied().filter(|node| is_leaf(graph.expression(*node))).collect();
@@ -83,22 +154,36 @@ impl Draft {
         for result in &results {
             maker.builder.output(maker.made[result]);
         }
-        let keyed = |node: &Node| matches!(graph.expression(*node), Expression::Slot(..) | Expression::Account(..));
-        let before = cone(graph, leaves.iter().copied().filter(keyed), true);
-        Self { function: maker.builder.finish(), leaves, before, results, rows: Vec::new() }
+        let order: HashMap<Node, Node> = results.iter().chain(&fixed).copied().zip(0..).collect();
+        Self {
+            function: maker.builder.finish(),
+            reads: Reads::new(graph, &leaves),
+            leaves,
+            ending: ending.renumbered(|node| order[&node]),
+            constants: fixed.iter().filter_map(|node| graph.as_constant(*node)).collect(),
+            rows: Vec::new(),
+            sampled: 0,
+        }
     }
 
     /// Note the values of a row that has taken the path; true when there are enough of them.
-    pub fn sample(&mut self, values: &Values) -> bool {
-        self.rows.push(self.leaves.iter().map(|leaf| values.get(*leaf)).collect());
-        self.rows.len() >= SAMPLES
+    ///
+    /// `rows` are those noted before.
+    pub fn sample(&mut self, values: &Values, rows: &mut Vec<Vec<U256>>) -> bool {
+        if self.sampled < SAMPLES {
+            self.sampled += 1;
+            rows.push(self.leaves.iter().map(|leaf| values.get(*leaf)).collect());
+        }
+        if self.sampled == SAMPLES {
+            self.rows.clone_from(rows);
+        }
+        self.sampled == SAMPLES
     }
 
     pub fn compile(self) -> Option<Code> {
-        let Self { function, leaves, before, results, rows } = self;
+        let Self { function, reads, ending, constants, rows, .. } = self;
         let executable = Executable::new(&function, &likely_bounds(&function, &rows)).ok()?;
-        let outputs = executable.output_words;
-        (outputs == results.len()).then_some(Code { executable, leaves, before, results })
+        (executable.output_words == function.outputs.len()).then_some(Code { executable, reads, ending, constants })
     }
 }
 
@@ -174,43 +259,34 @@ impl Maker<'_> {
 }
 
 impl Code {
-    /// Run the path on a row: true, and its results have their values, where all guards hold.
-    pub fn run(&self, graph: &Graph, values: &mut Values, surroundings: &mut impl Surroundings) -> bool {
-        values.grow(graph);
-        if self.before.iter().any(|node| graph.evaluate(*node, values, surroundings).is_err()) {
+    /// Run the path on a row: true, and the words of its ending have their values, where all guards hold.
+    pub fn run(&self, room: &mut Room, row: &mut impl Surroundings) -> bool {
+        if !self.reads.gather(room, row) {
             return false;
         }
-        let mut inputs = std::mem::take(&mut values.inputs);
-        inputs.clear();
-        for leaf in &self.leaves {
-            let word = match graph.expression(*leaf) {
-                Expression::Input(at) => surroundings.input(*at),
-                Expression::Block(field) => surroundings.block(*field),
-                Expression::Place(number, account, key) => match surroundings.place(*number, *account, *key) {
-                    Ok(word) => word,
-                    Err(_) => break,
-                },
-                _ => values.get(*leaf),
-            };
-            inputs.extend_from_slice(word.as_limbs());
+        let (results, mut flag) = (self.executable.output_words, [0]);
+        let words = &mut room.words.words;
+        words.clear();
+        words.resize(results, U256::ZERO);
+        self.executable.run(&mut Rows {
+            inputs: &room.inputs,
+            outputs: limbs(words),
+            flags: &mut flag,
+            count: 1,
+            input_stride: room.inputs.len(),
+            output_stride: 4 * results,
+        });
+        if flag != [1] {
+            return false;
         }
-        let complete = inputs.len() == 4 * self.leaves.len();
-        let mut flag = [0];
-        values.outputs.resize(4 * self.results.len(), 0);
-        if complete {
-            self.executable.run(&mut Rows {
-                inputs: &inputs,
-                outputs: &mut values.outputs,
-                flags: &mut flag,
-                count: 1,
-                input_stride: 4 * self.leaves.len(),
-                output_stride: 4 * self.results.len(),
-            });
-        }
-        values.inputs = inputs;
-        if flag == [1] {
-            values.take_outputs(&self.results);
-        }
-        flag == [1]
+        words.extend_from_slice(&self.constants);
+        true
     }
+}
+
+/// Words as limbs, lowest first.
+fn limbs(words: &mut [U256]) -> &mut [u64] {
+    let length = 4 * words.len();
+    // SAFETY: a word is transparent over its four limbs, and the slice is borrowed as long as the words are.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), length) }
 }

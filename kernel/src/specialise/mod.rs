@@ -6,13 +6,15 @@
 
 mod code;
 mod compare;
+mod compiler;
 mod paths;
 mod row;
+mod runner;
 mod shape;
 mod site;
 mod statistics;
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, atomic::AtomicUsize};
 
 use revm::{
     context::{BlockEnv, TxEnv, result::ExecutionResult},
@@ -27,9 +29,15 @@ use crate::{
     trace::{Fact, Places, Watch},
     world::World,
 };
+pub use compiler::finish as finish_compiling;
+use row::RowView;
+pub use runner::Runner;
 pub use shape::Shape;
 use site::Site;
 pub use statistics::SiteStatistics;
+
+/// Call sites of one fleet; the calls of further ones are interpreted.
+const MOST_SITES: usize = 1 << 12;
 
 /// Whether transactions are replayed, and whether each replay is also interpreted and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +70,13 @@ pub struct Call<'a> {
 
 /// What came of a transaction.
 pub enum Answer {
-    Replayed { success: bool, gas: u64, output: Vec<u8> },
+    /// `code_ran`: whether the target is known to have code.
+    Replayed {
+        success: bool,
+        gas: u64,
+        output: Vec<u8>,
+        code_ran: bool,
+    },
     Interpreted(ExecutionResult),
 }
 
@@ -75,6 +89,8 @@ pub struct Specialiser {
     /// What of the block is equal in every row whose calls are replayed.
     block: BlockEnv,
     sites: RwLock<HashMap<(u64, Address, Address), Arc<Site>>>,
+    /// Expressions and steps of all sites.
+    held: AtomicUsize,
     /// A test's fault: recordings leave out their last guard.
     fault: bool,
 }
@@ -90,22 +106,14 @@ impl Specialiser {
             params: GasParams::new_spec(settings.spec),
             block: block.clone(),
             sites: RwLock::default(),
+            held: AtomicUsize::default(),
             fault,
         })
     }
 
-    /// Run a transaction, by replay where its path is known. The machine must not be probing.
-    pub fn call(
-        &self,
-        machine: &mut Machine,
-        block: &BlockEnv,
-        call: &Call<'_>,
-        tx: impl FnOnce() -> Result<TxEnv, Failure>,
-    ) -> Result<Answer, Failure> {
-        if !self.is_usual(block) {
-            return self.interpret(machine, tx()?, call.commit).map(Answer::Interpreted);
-        }
-        self.site(call).call(self, machine, block, call, tx)
+    fn view<'a>(&'a self, machine: &'a mut Machine, block: &'a BlockEnv, call: &Call<'a>) -> RowView<'a> {
+        let database = machine.database();
+        RowView { holes: call.holes, block, sender: call.sender, database, places: &self.places }
     }
 
     /// Whether the block is as in every recording, but for what recordings leave open.
@@ -119,14 +127,18 @@ impl Specialiser {
             && block.slot_num == usual.slot_num
     }
 
-    fn site(&self, call: &Call<'_>) -> Arc<Site> {
+    /// The site of a call; none where there are too many.
+    fn site(&self, call: &Call<'_>) -> Option<Arc<Site>> {
         let key = (call.shape.id, call.to, call.sender);
         if let Some(site) = self.sites.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&key) {
-            return Arc::clone(site);
+            return Some(Arc::clone(site));
         }
         let mut sites = self.sites.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let next = sites.len() as u64;
-        Arc::clone(sites.entry(key).or_insert_with(|| Arc::new(Site::new(next, call, &self.params))))
+        let next = sites.len();
+        if next >= MOST_SITES && !sites.contains_key(&key) {
+            return None;
+        }
+        Some(Arc::clone(sites.entry(key).or_insert_with(|| Arc::new(Site::new(next as u64, call, &self.params)))))
     }
 
     pub fn interpret(&self, machine: &mut Machine, tx: TxEnv, commit: bool) -> Result<ExecutionResult, Failure> {
@@ -139,12 +151,15 @@ impl Specialiser {
 
     fn commit(&self, machine: &mut Machine, state: EvmState) {
         self.watch.change_by(&state);
-        machine.overlay().apply(state);
+        machine.overlay().apply_numbered(state, |address, key| self.places.find(address, key));
     }
 
-    /// A slot that was written without a transaction.
-    pub fn wrote(&self, address: Address, key: U256) {
+    /// Write a slot without a transaction.
+    pub fn store(&self, machine: &mut Machine, address: Address, key: U256, value: U256) -> Result<(), Failure> {
         self.watch.change([Fact::Slot(address, key)]);
+        machine.bring_in(address)?;
+        machine.overlay().set_numbered(self.places.find(address, key), address, key, value);
+        Ok(())
     }
 
     /// A row has been given other writes: where they differ from those it began with, nothing is constant.

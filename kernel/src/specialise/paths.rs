@@ -1,35 +1,46 @@
 //! The recorded paths of a call site: a tree, and machine code for those that are taken often.
 
-use std::{
-    sync::{
-        Mutex, PoisonError, RwLock,
-        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+use std::sync::{
+    Arc, Mutex, PoisonError, RwLock,
+    atomic::{
+        AtomicU32, AtomicU64,
+        Ordering::{Acquire, Relaxed, Release},
     },
-    time::Instant,
 };
 
 use revm::primitives::{HashMap, U256};
 
 use super::{
     code::{Code, Draft},
+    compiler::{Order, compile},
     row::RowView,
     statistics::Counts,
 };
 use crate::trace::{End, Guard, Replay, Tree, Values};
 
-/// Replays of a path after which it becomes code, and paths with code that are tried on a row.
-const WARM: u32 = 2_000;
-const MOST_TRIES: usize = 6;
-/// How often the paths with code are put in order.
-const SORTED_EVERY: u64 = 512;
+/// Replays of a path after which it becomes code.
+const WARM: u32 = 512;
+/// Rows that its code refused after which it is compiled again, for wider values; and how often.
+const REFUSED: u32 = 1_024;
+const MOST_VERSIONS: u32 = 6;
+/// Paths of one site that become code.
+const MOST_CODES: u32 = 32;
 
 /// What is known of a path besides its steps.
 #[derive(Default)]
 pub struct Known {
     guards: Vec<(Guard, U256)>,
     pub compared: AtomicU32,
+    /// Replays by the tree: once there is code, of rows that it refuses.
     hits: AtomicU32,
-    draft: Mutex<Option<Draft>>,
+    making: Mutex<Making>,
+}
+
+/// A path on its way to code, and the rows that say how wide its values are.
+#[derive(Default)]
+struct Making {
+    draft: Option<Draft>,
+    rows: Vec<Vec<U256>>,
 }
 
 impl Known {
@@ -39,41 +50,73 @@ impl Known {
 }
 
 /// A path as code, and how often it was taken.
-struct Hot {
-    step: usize,
-    code: Code,
-    hits: AtomicU64,
+pub struct Hot {
+    pub step: usize,
+    pub code: Code,
+    pub hits: AtomicU64,
+    /// Its first hits, up to a few.
+    pub fresh: AtomicU32,
 }
 
-/// Recorded paths, and those of them that are code, the most used ones first.
+/// Paths that are code, the most used ones first.
+pub type HotList = Arc<Vec<Arc<Hot>>>;
+
+/// The list of the paths that are code, which grows while it is read.
+#[derive(Default)]
+pub struct HotPaths {
+    list: RwLock<HotList>,
+    version: AtomicU64,
+}
+
+impl HotPaths {
+    pub fn add(&self, step: usize, code: Code) {
+        let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        let mut longer = Vec::clone(&list);
+        let hits = longer.extract_if(.., |hot| hot.step == step).map(|hot| hot.hits.load(Relaxed)).sum();
+        longer.push(Arc::new(Hot { step, code, hits: AtomicU64::new(hits), fresh: AtomicU32::default() }));
+        *list = Arc::new(longer);
+        self.version.fetch_add(1, Release);
+    }
+
+    /// Put the most used ones first.
+    pub fn sort(&self) {
+        let Ok(mut list) = self.list.try_write() else { return };
+        let uses = |hot: &Arc<Hot>| std::cmp::Reverse(hot.hits.load(Relaxed));
+        let mut sorted: Vec<_> = list.iter().map(|hot| (uses(hot), Arc::clone(hot))).collect();
+        sorted.sort_by_key(|(uses, _)| *uses);
+        if sorted.iter().map(|(_, hot)| hot.step).ne(list.iter().map(|hot| hot.step)) {
+            *list = Arc::new(sorted.into_iter().map(|(_, hot)| hot).collect());
+            self.version.fetch_add(1, Release);
+        }
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version.load(Acquire)
+    }
+
+    /// The list and its version; none while it is being changed.
+    pub fn list(&self) -> Option<(u64, HotList)> {
+        let list = self.list.try_read().ok()?;
+        Some((self.version(), Arc::clone(&list)))
+    }
+}
+
+/// Recorded paths, and those of them that are code.
 pub struct Paths {
     pub tree: Tree,
     pub known: HashMap<usize, Known>,
-    hot: RwLock<Vec<Hot>>,
+    pub hot: Arc<HotPaths>,
+    /// Paths that were given to the compiler.
+    ordered: AtomicU32,
 }
 
 impl Paths {
     pub fn new() -> Self {
-        Self { tree: Tree::new(), known: HashMap::default(), hot: RwLock::default() }
+        Self { tree: Tree::new(), known: HashMap::default(), hot: Arc::default(), ordered: AtomicU32::default() }
     }
 
-    /// Follow a row to the end of its path: by code where there is some, otherwise step by step.
-    pub fn replay(&self, values: &mut Values, view: &mut RowView<'_>, counts: &Counts) -> Replay {
-        if let Ok(hot) = self.hot.try_read() {
-            let taken = hot.iter().take(MOST_TRIES).find(|path| path.code.run(&self.tree.graph, values, view));
-            if let Some(taken) = taken {
-                counts.native.fetch_add(1, Relaxed);
-                let hits = taken.hits.fetch_add(1, Relaxed);
-                let step = taken.step;
-                drop(hot);
-                if hits % SORTED_EVERY == SORTED_EVERY - 1
-                    && let Ok(mut hot) = self.hot.try_write()
-                {
-                    hot.sort_by_key(|path| std::cmp::Reverse(path.hits.load(Relaxed)));
-                }
-                return Replay::End(step);
-            }
-        }
+    /// Follow a row to the end of its path, step by step.
+    pub fn replay(&self, values: &mut Values, view: &mut RowView<'_>, counts: &Arc<Counts>) -> Replay {
         let replay = self.tree.replay(values, view);
         if let Replay::End(step) = replay {
             self.warm(step, values, counts);
@@ -82,24 +125,25 @@ impl Paths {
     }
 
     /// A path that is taken often becomes code.
-    fn warm(&self, step: usize, values: &Values, counts: &Counts) {
+    fn warm(&self, step: usize, values: &Values, counts: &Arc<Counts>) {
         let (Some(known), End::Transaction(ending)) = (self.known.get(&step), self.tree.end(step)) else { return };
         let hits = known.hits.fetch_add(1, Relaxed);
         if hits < WARM {
             return;
         }
-        let Ok(mut place) = known.draft.try_lock() else { return };
-        if hits == WARM {
-            *place = Some(Draft::new(&self.tree.graph, &known.guards, &ending.nodes()));
+        let Ok(mut making) = known.making.try_lock() else { return };
+        let Making { draft, rows } = &mut *making;
+        let refused = hits - WARM;
+        let again = refused > 0 && refused % REFUSED == 0 && refused / REFUSED < MOST_VERSIONS && !rows.is_empty();
+        if again || refused == 0 && self.ordered.fetch_add(1, Relaxed) < MOST_CODES {
+            *draft = Some(Draft::new(&self.tree.graph, &known.guards, ending));
         }
-        if place.as_mut().is_some_and(|draft| draft.sample(values)) {
-            let started = Instant::now();
-            if let Some(code) = place.take().and_then(Draft::compile) {
-                let mut hot = self.hot.write().unwrap_or_else(PoisonError::into_inner);
-                hot.push(Hot { step, code, hits: AtomicU64::default() });
-                counts.compiled.fetch_add(1, Relaxed);
-            }
-            counts.compiling.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
+        let Some(mut ready) = draft.take() else { return };
+        if !ready.sample(values, rows) {
+            *draft = Some(ready);
+            return;
         }
+        let into = Arc::downgrade(&self.hot);
+        *draft = compile(Order { draft: ready, step, into, counts: Arc::clone(counts) }).map(|order| order.draft);
     }
 }

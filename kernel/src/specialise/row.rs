@@ -17,6 +17,7 @@ pub struct RowView<'a> {
     pub block: &'a BlockEnv,
     pub sender: Address,
     pub database: &'a mut RowDatabase,
+    pub places: &'a Places,
 }
 
 impl Surroundings for RowView<'_> {
@@ -36,7 +37,14 @@ impl Surroundings for RowView<'_> {
 
     #[inline]
     fn slot(&mut self, account: Address, key: U256) -> Result<U256, Unread> {
-        Ok(self.database.storage(account, key)?)
+        let plane = &self.database.overlay.plane;
+        // A slot that a replay has written has a number.
+        if plane.is_dirty()
+            && let Some(value) = self.places.find(account, key).and_then(|number| plane.get(number))
+        {
+            return Ok(value);
+        }
+        Ok(self.database.stored(account, key)?)
     }
 
     #[inline]
@@ -44,8 +52,8 @@ impl Surroundings for RowView<'_> {
         if let Some(value) = self.database.overlay.plane.get(number) {
             return Ok(value);
         }
-        let value = self.database.storage(account, key)?;
-        self.database.overlay.plane.set(number, value);
+        let value = self.database.stored(account, key)?;
+        self.database.overlay.plane.learn(number, value);
         Ok(value)
     }
 
@@ -84,7 +92,7 @@ pub fn keep(
             watch.change([Fact::Slot(write.address, key)]);
             places.find(write.address, key)
         });
-        database.overlay.set_place(place, write.address, key, value);
+        database.overlay.set_numbered(place, write.address, key, value);
     }
     Ok(())
 }

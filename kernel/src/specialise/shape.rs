@@ -1,6 +1,9 @@
 //! A template as a call site knows it, and what its calldata costs.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{
+    Mutex, OnceLock, PoisonError,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use revm::{
     context_interface::cfg::GasParams,
@@ -9,10 +12,13 @@ use revm::{
 
 use crate::trace::DataGas;
 
+/// Shapes that are remembered; one that comes again after that is a new one.
+const MOST_SHAPES: usize = 1 << 16;
+
 /// A template as a call site knows it: calldata with zeros where it varies.
 #[derive(Debug)]
 pub struct Shape {
-    /// Equal for templates with equal calldata, holes and gas.
+    /// Differs between templates of which calldata, holes or gas differ.
     pub id: u64,
     pub data: Vec<u8>,
     pub holes: Vec<usize>,
@@ -23,9 +29,12 @@ impl Shape {
     pub fn new(data: Vec<u8>, holes: Vec<usize>, gas: u64) -> Self {
         type Known = HashMap<(Vec<u8>, Vec<usize>, u64), u64>;
         static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        let next = known.len() as u64;
-        let id = *known.entry((data.clone(), holes.clone(), gas)).or_insert(next);
+        if known.len() >= MOST_SHAPES {
+            known.clear();
+        }
+        let id = *known.entry((data.clone(), holes.clone(), gas)).or_insert_with(|| NEXT.fetch_add(1, Relaxed));
         Self { id, data, holes, gas }
     }
 }

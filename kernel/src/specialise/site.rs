@@ -2,13 +2,13 @@
 
 use std::{
     sync::{
-        Mutex, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{
-            AtomicBool, AtomicU32, AtomicU64,
+            AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release},
         },
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use revm::{
@@ -20,9 +20,9 @@ use revm::{
 
 use super::{
     Answer, Call, Mode, Specialiser,
-    compare::{difference, touched},
-    paths::{Known, Paths},
-    row::{RowView, keep},
+    compare::{difference, logs_differ, touched},
+    paths::{HotPaths, Known, Paths},
+    row::keep,
     shape::Tariff,
     statistics::{Counts, SiteStatistics},
 };
@@ -31,13 +31,35 @@ use crate::{
     trace::{DataGas, End, Ending, Fact, MOST_NODES, Recorder, Replay, Stale, Values},
 };
 
-/// Calls before the first recording: by then the rows have written what they write.
-const CALLS_BEFORE: u64 = 8;
-/// Recordings that may come before any of them has paid, and replayed calls that pay for one more.
-const ADVANCE: u64 = 64;
-const CALLS_A_RECORDING: u64 = 8;
+/// When a site records.
+struct Pace {
+    /// Calls before the first recording: by then the rows have written what they write.
+    before: u64,
+    /// Recordings that may come before any has paid.
+    advance: u64,
+    /// Calls, and replayed calls, that pay for one more. With its comparisons a recording costs as much as seven calls.
+    calls: u64,
+    hits: u64,
+}
+
+/// A short run is hardly slower than without.
+const CAREFUL: Pace = Pace { before: 64, advance: 2, calls: 48, hits: 8 };
+/// A check is after as many replays as possible.
+const EAGER: Pace = Pace { before: 8, advance: 64, calls: 24, hits: 8 };
+
+impl Pace {
+    fn of(mode: Mode) -> &'static Self {
+        match mode {
+            Mode::On => &CAREFUL,
+            Mode::Check => &EAGER,
+        }
+    }
+}
+
 /// Recordings of one site.
 const MOST_RECORDINGS: u64 = 4_096;
+/// Expressions and steps of all paths of a fleet, about 150 bytes each.
+const MOST_HELD: usize = 1 << 19;
 /// Hits of each path that are also interpreted, whatever the mode.
 const COMPARED: u32 = 2;
 /// Calls after which a site must have replayed one in eight, or it is left to the interpreter for good.
@@ -56,9 +78,11 @@ pub struct Site {
     stale: Stale,
     /// Whether its graph takes no more expressions.
     full: AtomicBool,
+    /// Expressions and steps of its paths.
+    held: AtomicUsize,
     /// Memory for the values of one replay each.
     spare: Mutex<Vec<Values>>,
-    counts: Counts,
+    counts: Arc<Counts>,
 }
 
 impl Site {
@@ -77,14 +101,109 @@ impl Site {
             paths: RwLock::new(Paths::new()),
             stale: Stale::default(),
             full: AtomicBool::default(),
+            held: AtomicUsize::default(),
             spare: Mutex::default(),
-            counts: Counts::default(),
+            counts: Arc::default(),
         }
     }
 
     /// The number of an ending among all there ever are in the fleet.
-    fn number(&self, step: usize) -> u64 {
-        self.index << 48 | (self.generation.load(Relaxed) & 0xffff) << 32 | step as u64
+    pub fn number(&self, generation: u64, step: usize) -> u64 {
+        self.index << 48 | (generation & 0xffff) << 32 | step as u64
+    }
+
+    /// How often its paths were forgotten.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Acquire)
+    }
+
+    /// Whether its paths are to be forgotten, or not to be used.
+    pub fn is_stale(&self) -> bool {
+        self.stale.load(Acquire) || self.counts.is_off()
+    }
+
+    /// Its paths that are code; none while they change.
+    pub fn hot(&self) -> Option<Arc<HotPaths>> {
+        Some(Arc::clone(&self.paths.try_read().ok()?.hot))
+    }
+
+    /// What the calldata of a call costs; none where the gas limit may not allow it.
+    pub fn data_gas(&self, call: &Call<'_>) -> Option<DataGas> {
+        self.tariff.of(call.holes)
+    }
+
+    pub fn is_timed(&self) -> bool {
+        self.counts.is_timed()
+    }
+
+    /// Count hits of machine code.
+    pub fn count_native(&self, hits: u64) {
+        if hits > 0 {
+            [&self.counts.calls, &self.counts.hits, &self.counts.native]
+                .into_iter()
+                .for_each(|count| _ = count.fetch_add(hits, Relaxed));
+        }
+    }
+
+    /// Interpret a replayed call too, before it is kept. A difference is an error.
+    #[allow(clippy::too_many_arguments)]
+    pub fn verify(
+        &self,
+        all: &Specialiser,
+        machine: &mut Machine,
+        call: &Call<'_>,
+        (ending, values, gas): (&Ending, &Values, u64),
+        tx: TxEnv,
+        replayed: Option<Duration>,
+        logs: impl FnOnce(&ExecutionResult, &mut Machine) -> Option<String>,
+    ) -> Result<(), Failure> {
+        let began = Instant::now();
+        let (result, state) = machine.run(tx)?;
+        if let Some(replayed) = replayed.filter(|_| all.mode == Mode::On) {
+            self.counts.time(replayed, began.elapsed());
+        }
+        let found = difference(ending, values, gas, (&result, &state), call.sender);
+        match found.or_else(|| logs(&result, machine)) {
+            Some(found) => Err(self.wrong(&found, call)),
+            None => Ok(()),
+        }
+    }
+
+    /// What differs between the logs of a path and those of the interpreter. A path that is forgotten has none to compare.
+    pub fn logs_differ(
+        &self,
+        all: &Specialiser,
+        (generation, step): (u64, usize),
+        result: &ExecutionResult,
+        machine: &mut Machine,
+        block: &BlockEnv,
+        call: &Call<'_>,
+    ) -> Option<String> {
+        let paths = self.paths.read().unwrap_or_else(PoisonError::into_inner);
+        if generation != self.generation() {
+            return None;
+        }
+        self.logs_of_path_differ(all, &paths, step, result, machine, block, call)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn logs_of_path_differ(
+        &self,
+        all: &Specialiser,
+        paths: &Paths,
+        step: usize,
+        result: &ExecutionResult,
+        machine: &mut Machine,
+        block: &BlockEnv,
+        call: &Call<'_>,
+    ) -> Option<String> {
+        let End::Transaction(ending) = paths.tree.end(step) else { return Some("its path has no end".into()) };
+        let (mut values, mut view) = (Values::default(), all.view(machine, block, call));
+        values.grow(&paths.tree.graph);
+        if !paths.tree.evaluate(&ending.log_nodes(), &mut values, &mut view) {
+            return Some("a log cannot be read".into());
+        }
+        logs_differ(ending, &values, result)
     }
 
     fn take_values(&self) -> Values {
@@ -97,11 +216,13 @@ impl Site {
     }
 
     /// Forget all paths, because something they rely on has changed.
-    fn refresh(&self) {
+    fn refresh(&self, all: &Specialiser) {
         let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
         if self.stale.load(Acquire) {
             *paths = Paths::new();
-            self.generation.fetch_add(1, Relaxed);
+            all.held.fetch_sub(self.held.swap(0, Relaxed), Relaxed);
+            self.full.store(false, Relaxed);
+            self.generation.fetch_add(1, Release);
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
             self.counts.resets.fetch_add(1, Relaxed);
             self.stale.store(false, Release);
@@ -114,41 +235,37 @@ impl Site {
         machine: &mut Machine,
         block: &BlockEnv,
         call: &Call<'_>,
+        began: Option<Instant>,
         tx: impl FnOnce() -> Result<TxEnv, Failure>,
     ) -> Result<Answer, Failure> {
         let calls = self.counts.calls.fetch_add(1, Relaxed) + 1;
         let interpret = |machine: &mut Machine, tx| all.interpret(machine, tx, call.commit).map(Answer::Interpreted);
-        let data = self.tariff.of(call.holes).filter(|_| calls > CALLS_BEFORE && !self.counts.is_off());
+        let data = self.tariff.of(call.holes).filter(|_| calls > Pace::of(all.mode).before && !self.counts.is_off());
         let Some(data) = data else { return interpret(machine, tx()?) };
         if self.stale.load(Acquire) {
-            self.refresh();
+            self.refresh(all);
         }
         // While another thread records here, the interpreter is faster than waiting.
         let Ok(paths) = self.paths.try_read() else { return interpret(machine, tx()?) };
         let mut values = self.take_values();
-        let mut view = RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
+        let mut view = all.view(machine, block, call);
         match paths.replay(&mut values, &mut view, &self.counts) {
             Replay::End(step) => {
                 let End::Transaction(ending) = paths.tree.end(step) else { return interpret(machine, tx()?) };
                 self.counts.hits.fetch_add(1, Relaxed);
                 let gas = ending.gas.used(&values, &all.params, data, ending.success);
-                if self.is_compared(all, &paths, step) {
-                    let (result, state) = machine.run(tx()?)?;
-                    let mut view =
-                        RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
-                    let logged = paths.tree.evaluate(&ending.log_nodes(), &mut values, &mut view);
-                    let found = (!logged).then(|| "a log cannot be read".into());
-                    let found = found.or_else(|| difference(ending, &values, gas, (&result, &state), call.sender));
-                    if let Some(found) = found {
-                        return Err(self.wrong(&found, call));
-                    }
+                let replayed = began.map(|began| began.elapsed());
+                if replayed.is_some() || self.is_compared(all, &paths, step) {
+                    self.verify(all, machine, call, (ending, &values, gas), tx()?, replayed, |result, machine| {
+                        self.logs_of_path_differ(all, &paths, step, result, machine, block, call)
+                    })?;
                 }
                 let output = values.write(&ending.output);
-                let success = ending.success;
+                let (success, code_ran) = (ending.success, ending.ran);
                 if call.commit {
                     keep(
                         machine.database(),
-                        (self.number(step), ending),
+                        (self.number(self.generation(), step), ending),
                         &values,
                         call.sender,
                         (&all.watch, &all.places),
@@ -157,13 +274,13 @@ impl Site {
                 }
                 self.give_values(values);
                 drop(paths);
-                Ok(Answer::Replayed { success, gas, output })
+                Ok(Answer::Replayed { success, gas, output, code_ran })
             }
             Replay::Unknown(step) => {
                 self.counts.missed(step, || paths.tree.describe(step));
                 self.give_values(values);
                 drop(paths);
-                if self.may_record(calls) {
+                if self.may_record(all.mode, calls) {
                     self.record(all, machine, block, call, tx()?, data)
                 } else {
                     interpret(machine, tx()?)
@@ -192,14 +309,16 @@ impl Site {
         ))
     }
 
-    fn may_record(&self, calls: u64) -> bool {
+    fn may_record(&self, mode: Mode, calls: u64) -> bool {
         let counts = &self.counts;
         let (hits, recordings) = (counts.hits.load(Relaxed), counts.recordings.load(Relaxed));
         if calls >= TRIAL && hits < calls / 8 {
             counts.switch_off("few calls are replayed");
             return false;
         }
-        !self.full.load(Relaxed) && recordings < MOST_RECORDINGS.min(ADVANCE + hits / CALLS_A_RECORDING)
+        let pace = Pace::of(mode);
+        let paid = pace.advance + calls / pace.calls + hits / pace.hits;
+        !self.full.load(Relaxed) && recordings < MOST_RECORDINGS.min(paid)
     }
 
     /// Interpret a call, and know its path from now on.
@@ -215,7 +334,7 @@ impl Site {
         let started = Instant::now();
         let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have recorded the same path while this one waited.
-        let mut view = RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
+        let mut view = all.view(machine, block, call);
         if !matches!(paths.tree.replay(&mut Values::default(), &mut view), Replay::Unknown(_)) {
             drop(paths);
             return all.interpret(machine, tx, call.commit).map(Answer::Interpreted);
@@ -239,7 +358,10 @@ impl Site {
         } else {
             self.counts.discarded.fetch_add(1, Relaxed);
         }
-        self.full.store(paths.tree.graph.len() > MOST_NODES, Relaxed);
+        let size = paths.tree.size();
+        let others = all.held.load(Relaxed).saturating_sub(self.held.swap(size, Relaxed));
+        all.held.store(others + size, Relaxed);
+        self.full.store(paths.tree.graph.len() > MOST_NODES || others + size > MOST_HELD, Relaxed);
         drop(paths);
         self.counts.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
         if call.commit {
@@ -267,7 +389,7 @@ impl Site {
             Some("its path contradicts an earlier one".to_string())
         } else {
             let mut values = Values::default();
-            let mut view = RowView { holes: call.holes, block, sender: call.sender, database: machine.database() };
+            let mut view = all.view(machine, block, call);
             match paths.tree.replay(&mut values, &mut view) {
                 Replay::End(step) => {
                     let wanted = match paths.tree.end(step) {
@@ -281,6 +403,7 @@ impl Site {
                     settle_gas(ending, &values, &all.params);
                     let gas = ending.gas.used(&values, &all.params, data, ending.success);
                     difference(ending, &values, gas, (result, state), call.sender)
+                        .or_else(|| logs_differ(ending, &values, result))
                 }
                 Replay::Interpret => {
                     self.counts.fruitless.fetch_add(1, Relaxed);

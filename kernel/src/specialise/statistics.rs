@@ -6,6 +6,7 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use pyo3::{prelude::*, types::PyDict};
@@ -13,6 +14,12 @@ use revm::primitives::{Address, hex};
 
 /// Guards that are told apart in the counts of one site.
 const MOST_GUARDS: usize = 256;
+/// One hit in so many is interpreted too, compared and timed: more often at first.
+const TIMED_AT_FIRST: u64 = 64;
+const FIRST: u64 = 2_048;
+const TIMED: u64 = 8_192;
+/// Timed hits before a site is judged.
+const JUDGED: u64 = 24;
 
 #[derive(Default)]
 pub struct Counts {
@@ -33,6 +40,13 @@ pub struct Counts {
     /// How often all paths were forgotten.
     pub resets: AtomicU64,
     pub nanoseconds: AtomicU64,
+    /// From which hit on the next one is timed, how many were, at how many of them the interpreter was faster, and
+    /// both times.
+    due: AtomicU64,
+    timed: AtomicU64,
+    slower: AtomicU64,
+    replaying: AtomicU64,
+    interpreting: AtomicU64,
     off: AtomicBool,
     reason: Mutex<String>,
     misses: Mutex<BTreeMap<usize, (String, u64)>>,
@@ -48,6 +62,29 @@ impl Counts {
                 misses.insert(step, (guard(), 1));
             }
             None => {}
+        }
+    }
+
+    /// Whether the next hit is to be interpreted too.
+    pub fn is_timed(&self) -> bool {
+        let hits = self.hits.load(Relaxed);
+        if hits < self.due.load(Relaxed) {
+            return false;
+        }
+        self.due.store(hits + if hits < FIRST { TIMED_AT_FIRST } else { TIMED }, Relaxed);
+        true
+    }
+
+    /// Note how long a replay took, and its interpretation. A site whose replays are mostly slower is given up; that
+    /// changes no result.
+    pub fn time(&self, replayed: Duration, interpreted: Duration) {
+        self.replaying.fetch_add(replayed.as_nanos() as u64, Relaxed);
+        self.interpreting.fetch_add(interpreted.as_nanos() as u64, Relaxed);
+        let timed = self.timed.fetch_add(1, Relaxed) + 1;
+        let slower = u64::from(replayed > interpreted);
+        let slower = self.slower.fetch_add(slower, Relaxed) + slower;
+        if timed >= JUDGED && 2 * slower > timed {
+            self.switch_off("replays take longer than the interpreter");
         }
     }
 
@@ -83,6 +120,9 @@ impl Counts {
             discarded: self.discarded.load(Relaxed),
             fruitless: self.fruitless.load(Relaxed),
             resets: self.resets.load(Relaxed),
+            timed: self.timed.load(Relaxed),
+            replay_seconds: self.replaying.load(Relaxed) as f64 / 1e9,
+            interpret_seconds: self.interpreting.load(Relaxed) as f64 / 1e9,
             seconds: self.nanoseconds.load(Relaxed) as f64 / 1e9,
             off: self.is_off().then(|| self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()),
             misses: by_guard,
@@ -106,6 +146,10 @@ pub struct SiteStatistics {
     pub discarded: u64,
     pub fruitless: u64,
     pub resets: u64,
+    /// Hits that were timed, and how long they took: replayed and interpreted.
+    pub timed: u64,
+    pub replay_seconds: f64,
+    pub interpret_seconds: f64,
     /// Spent recording.
     pub seconds: f64,
     /// Why the site is left to the interpreter, if it is.
@@ -131,10 +175,13 @@ impl SiteStatistics {
             ("discarded", self.discarded),
             ("fruitless", self.fruitless),
             ("resets", self.resets),
+            ("timed", self.timed),
         ] {
             site.set_item(name, count)?;
         }
         site.set_item("seconds", self.seconds)?;
+        site.set_item("replay_seconds", self.replay_seconds)?;
+        site.set_item("interpret_seconds", self.interpret_seconds)?;
         site.set_item("compile_seconds", self.compile_seconds)?;
         site.set_item("off", self.off)?;
         site.set_item("misses", self.misses)?;

@@ -239,8 +239,10 @@ impl<'a> Course<'a> {
             self.effects()?.folded.insert(fact);
             self.graph.constant(before.slot(account, value)?)
         } else if fixed {
-            let number = self.effects()?.places.number(account, value);
-            self.graph.place(number, account, value)
+            match self.effects()?.places.number(account, value) {
+                Some(number) => self.graph.place(number, account, value),
+                None => self.graph.slot(account, key),
+            }
         } else {
             self.graph.slot(account, key)
         };

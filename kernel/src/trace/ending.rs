@@ -94,6 +94,8 @@ impl PathGas {
 pub struct Ending {
     /// Otherwise it reverts.
     pub success: bool,
+    /// Whether code was executed, at a price.
+    pub ran: bool,
     pub output: Text,
     pub gas: PathGas,
     pub writes: Vec<Write>,
@@ -103,6 +105,22 @@ pub struct Ending {
 }
 
 impl Ending {
+    /// The same over other numbers of its expressions, without logs.
+    pub fn renumbered(&self, number: impl Fn(Node) -> Node) -> Self {
+        let mut ending = Self { logs: Vec::new(), ..self.clone() };
+        let renumber = |node: &mut Node| *node = number(*node);
+        ending.output.parts.iter_mut().for_each(|part| renumber(&mut part.node));
+        ending.gas.exponents.iter_mut().for_each(renumber);
+        ending.gas.choices.iter_mut().for_each(|choice| renumber(&mut choice.condition));
+        for Store { original, present, new, .. } in &mut ending.gas.stores {
+            [original, present, new].into_iter().for_each(renumber);
+        }
+        for Write { key, original, value, .. } in &mut ending.writes {
+            [key, original, value].into_iter().for_each(renumber);
+        }
+        ending
+    }
+
     /// What its status, output, gas and writes are made of.
     pub fn nodes(&self) -> Vec<Node> {
         let stores = self.gas.stores.iter().flat_map(|store| [store.original, store.present, store.new]);

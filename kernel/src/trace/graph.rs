@@ -253,6 +253,26 @@ impl Graph {
         }
     }
 
+    /// A graph of these expressions alone, operands first, and their numbers in it.
+    pub fn part(&self, nodes: &[Node]) -> (Self, HashMap<Node, Node>) {
+        let (mut part, mut numbers) = (Self::new(), HashMap::default());
+        for node in nodes {
+            let mut expression = self.expression(*node).clone();
+            match &mut expression {
+                Expression::Pure(_, arguments) | Expression::Select(arguments) => {
+                    arguments.iter_mut().for_each(|node| *node = numbers.get(node).copied().unwrap_or(ZERO));
+                }
+                Expression::Slot(_, node) | Expression::Account(_, node) => *node = numbers[node],
+                Expression::Assembled(text) | Expression::Hash(text) => {
+                    text.parts.iter_mut().for_each(|part| part.node = numbers[&part.node]);
+                }
+                _ => {}
+            }
+            numbers.insert(*node, part.intern(expression));
+        }
+        (part, numbers)
+    }
+
     /// What an expression is made of directly.
     pub fn operands(&self, node: Node, mut each: impl FnMut(Node)) {
         match self.expression(node) {

@@ -116,7 +116,7 @@ impl<'a> Recorder<'a> {
             for cell in keys.iter().filter_map(|key| effects.cells.get(&(*address, *key))) {
                 if cell.current != cell.original {
                     let fixed = self.course.graph.as_constant(cell.key);
-                    let place = fixed.map(|key| effects.places.number(*address, key));
+                    let place = fixed.and_then(|key| effects.places.number(*address, key));
                     let Cell { key, original, current: value } = *cell;
                     writes.push(Write { address: *address, key, original, value, place });
                 }
@@ -128,7 +128,7 @@ impl<'a> Recorder<'a> {
             exponents: effects.exponents,
             choices: effects.choices,
         };
-        Some(Ending { success, output, gas, writes, logs: effects.logs, touched })
+        Some(Ending { success, ran: self.spent > 0, output, gas, writes, logs: effects.logs, touched })
     }
 
     /// A call has ended: its output goes where the frame that made it wants it.

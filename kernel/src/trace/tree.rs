@@ -82,6 +82,11 @@ impl Tree {
         Self { graph: Graph::new(), steps: Vec::new(), computed: Vec::new() }
     }
 
+    /// Expressions and steps.
+    pub fn size(&self) -> usize {
+        self.graph.len() + self.steps.len()
+    }
+
     /// Operations of all paths; shared ones count once.
     pub fn operations(&self) -> usize {
         self.steps.iter().map(|step| step.schedule.len()).sum()

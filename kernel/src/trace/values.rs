@@ -9,23 +9,12 @@ use super::graph::{Expression, Graph, Node, Text};
 pub struct Values {
     pub words: Vec<U256>,
     pub scratch: Vec<u8>,
-    /// Limbs that machine code reads and writes.
-    pub inputs: Vec<u64>,
-    pub outputs: Vec<u64>,
 }
 
 impl Values {
     #[inline]
     pub fn get(&self, node: Node) -> U256 {
         self.words[node as usize]
-    }
-
-    /// The outputs are the values of these expressions.
-    pub fn take_outputs(&mut self, nodes: &[Node]) {
-        let (limbs, _) = self.outputs.as_chunks::<4>();
-        for (node, limbs) in nodes.iter().zip(limbs) {
-            self.words[*node as usize] = U256::from_limbs(*limbs);
-        }
     }
 
     /// Take in what the graph has gained since: constants have their values from here on.

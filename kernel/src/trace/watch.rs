@@ -21,6 +21,9 @@ pub enum Fact {
     Code(Address),
 }
 
+/// Facts that are told apart; where more change, nothing is constant any more.
+const MOST_FACTS: usize = 1 << 20;
+
 /// Set once what somebody relies on has changed.
 pub type Stale = std::sync::Arc<AtomicBool>;
 
@@ -40,12 +43,16 @@ impl Watch {
     }
 
     pub fn is_constant(&self, fact: &Fact) -> bool {
-        !self.read().changed.contains(fact)
+        let noted = self.read();
+        noted.changed.len() < MOST_FACTS && !noted.changed.contains(fact)
     }
 
     /// Facts that are constant no longer. Returns whether somebody relied on one of them.
     pub fn change(&self, facts: impl IntoIterator<Item = Fact>) -> bool {
         let noted = self.read();
+        if noted.changed.len() >= MOST_FACTS {
+            return false;
+        }
         let fresh: Vec<Fact> = facts.into_iter().filter(|fact| !noted.changed.contains(fact)).collect();
         drop(noted);
         if fresh.is_empty() {
@@ -60,13 +67,20 @@ impl Watch {
                 relied = true;
             }
         }
+        if noted.changed.len() >= MOST_FACTS {
+            for stale in std::mem::take(&mut noted.relied_on).into_values().flatten() {
+                stale.store(true, Ordering::Release);
+                relied = true;
+            }
+        }
         relied
     }
 
     /// Rely on facts from now on; false, and nothing is noted, if one of them has changed already.
     pub fn rely<'a>(&self, facts: impl IntoIterator<Item = &'a Fact> + Clone, stale: &Stale) -> bool {
         let mut noted = self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if facts.clone().into_iter().any(|fact| noted.changed.contains(fact)) {
+        let full = noted.changed.len() >= MOST_FACTS;
+        if facts.clone().into_iter().any(|fact| full || noted.changed.contains(fact)) {
             return false;
         }
         for fact in facts {

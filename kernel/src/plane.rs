@@ -1,0 +1,144 @@
+//! Values of slots that replays read and write, by the slot's number: a plain array beside a row's writes.
+//!
+//! What a replay writes stays here until somebody else wants to read the row; `Overlay::flush` brings it over. Whatever
+//! changes the overlay in another way empties the plane, or tells it the new values.
+
+use revm::primitives::{Address, U256};
+
+const KNOWN: u8 = 1;
+/// Written here, and not in the overlay yet.
+const DIRTY: u8 = 2;
+
+/// A slot that was written here.
+#[derive(Clone, Copy, Debug)]
+struct Dirty {
+    number: u32,
+    address: Address,
+    key: U256,
+}
+
+/// A slot to be brought into the overlay.
+pub struct Written {
+    pub address: Address,
+    pub key: U256,
+    pub value: U256,
+    /// None where this run has not written it. Otherwise its value when the run began, where the overlay lacks that.
+    pub begin: Option<Option<U256>>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Plane {
+    values: Vec<U256>,
+    states: Vec<u8>,
+    dirty: Vec<Dirty>,
+    /// Slots before each write of this run: number, value, state.
+    undo: Vec<(u32, U256, u8)>,
+    /// Endings whose accounts are all in the overlay.
+    settled: Vec<u64>,
+}
+
+impl Plane {
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<U256> {
+        match self.states.get(number as usize) {
+            Some(state) if state & KNOWN != 0 => Some(self.values[number as usize]),
+            _ => None,
+        }
+    }
+
+    fn reach(&mut self, number: u32) -> usize {
+        let at = number as usize;
+        if self.states.len() <= at {
+            self.states.resize(at + 1, 0);
+            self.values.resize(at + 1, U256::ZERO);
+        }
+        at
+    }
+
+    /// Note a value that the overlay has too.
+    pub fn learn(&mut self, number: u32, value: U256) {
+        let at = self.reach(number);
+        self.states[at] |= KNOWN;
+        self.values[at] = value;
+    }
+
+    /// Write a slot here alone.
+    pub fn write(&mut self, number: u32, address: Address, key: U256, value: U256) {
+        let at = self.reach(number);
+        let state = self.states[at];
+        self.undo.push((number, self.values[at], state));
+        if state & DIRTY == 0 {
+            self.dirty.push(Dirty { number, address, key });
+            self.states[at] = KNOWN | DIRTY;
+        }
+        self.values[at] = value;
+    }
+
+    #[inline]
+    pub fn is_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// Slots that the overlay has other values of, or none.
+    pub fn unwritten(&self) -> impl Iterator<Item = (Address, U256, U256)> {
+        self.dirty.iter().map(|slot| (slot.address, slot.key, self.values[slot.number as usize]))
+    }
+
+    /// What the overlay lacks; from now on it has it.
+    pub fn take_written(&mut self) -> Vec<Written> {
+        let Self { values, states, dirty, undo, .. } = self;
+        let first = |number: u32| undo.iter().find(|(written, ..)| *written == number);
+        let written = dirty
+            .iter()
+            .map(|slot| Written {
+                address: slot.address,
+                key: slot.key,
+                value: values[slot.number as usize],
+                begin: first(slot.number).map(|(_, before, state)| (state & DIRTY != 0).then_some(*before)),
+            })
+            .collect();
+        for slot in dirty.drain(..) {
+            states[slot.number as usize] &= !DIRTY;
+        }
+        undo.clear();
+        written
+    }
+
+    /// The writes so far can be taken back no longer.
+    pub fn begin_run(&mut self) {
+        self.undo.clear();
+    }
+
+    /// Stand where the run began, as far as it wrote here alone.
+    pub fn take_run_back(&mut self) {
+        while let Some((number, value, state)) = self.undo.pop() {
+            self.values[number as usize] = value;
+            self.states[number as usize] = state;
+        }
+        let states = &self.states;
+        self.dirty.retain(|slot| states[slot.number as usize] & DIRTY != 0);
+    }
+
+    /// Whether the ending was settled before; it is from now on.
+    pub fn settle(&mut self, ending: u64) -> bool {
+        if self.settled.contains(&ending) {
+            return true;
+        }
+        self.settled.push(ending);
+        false
+    }
+
+    /// Forget everything; nothing here is missing in the overlay.
+    pub fn clear(&mut self) {
+        self.states.fill(0);
+        self.settled.clear();
+        self.undo.clear();
+    }
+
+    pub fn memory(&self) -> usize {
+        self.values.capacity() * (size_of::<U256>() + 1)
+            + self.dirty.capacity() * size_of::<Dirty>()
+            + self.undo.capacity() * size_of::<(u32, U256, u8)>()
+            + self.settled.capacity() * size_of::<u64>()
+    }
+}
