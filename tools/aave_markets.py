@@ -113,7 +113,9 @@ def make_table(
         "assumed": assumed(facts, stated),
         "differences": differences(document),
         "tokens": tokens,
-        "feeds": make_feeds(reserves, names, timestamp, feeds_of.get((facts.chain, number), {})),
+        "feeds": make_feeds(
+            reserves, names, timestamp, feeds_of.get((facts.chain, number), {}), dict(facts.same_price)
+        ),
         "aave": make_market(name, facts, document, reserves, names, packages.book(name)),
     }
 

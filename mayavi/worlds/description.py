@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from mayavi.worlds.cache import cached_replica
@@ -32,6 +33,11 @@ class WorldDescription:
     differences: tuple[Difference, ...]
     snapshot: Path | None
     assumed: tuple[Difference, ...] = ()
+
+    @property
+    def date(self) -> str:
+        """Day of the block, UTC: 2025-12-09."""
+        return datetime.fromtimestamp(self.block.timestamp, UTC).date().isoformat()
 
 
 def describe(chain: str, block: int | None = None) -> WorldDescription:
