@@ -46,8 +46,9 @@ class Scenario:
     """Command-line options that changed it, `--set agents.borrowers.count=50`; errors of the build name them."""
 
     def world(self, rpc_url: str | None = None) -> WorldSource:
-        """Return the world of its `source` and `block`; `rpc_url` is the node, by default that of the environment."""
-        return world_source(self.config.source, self.config.block, self.config.chain, rpc_url)
+        """Return the world that it names; `rpc_url` is the node, by default that of the environment."""
+        config = self.config
+        return world_source(config.source, config.block, config.chain, rpc_url, config.world)
 
     def at_block(self, block: int) -> Scenario:
         """Return the scenario with the number of its block, which `latest` leaves open."""

@@ -27,7 +27,7 @@ from mayavi.scenarios.models.prices import (
 )
 from mayavi.scenarios.models.protocols import ProtocolModel
 from mayavi.scenarios.models.quantities import NotNegative, Positive, PositiveRatio, Seconds, Symbol, Wei
-from mayavi.scenarios.models.world import BlockId, Source, world_fault
+from mayavi.scenarios.models.world import BlockId, Source, WorldName, world_fault
 from mayavi.settings.model import Model
 
 CHAINS = ("ethereum", "arbitrum", "optimism", "polygon", "base", "avalanche")
@@ -113,8 +113,8 @@ class ScenarioConfig(Model):
     """A simulation on one chain: prices, agents, and how long it lasts."""
 
     question_fields: ClassVar[frozenset[str]] = frozenset(
-        {"steps", "step_blocks", "step_time", "seed", "source", "block", "tokens", "aave_v2", "parameters", "watch"}
-        | {"halt_on_exception", "learner"}
+        {"steps", "step_blocks", "step_time", "seed", "source", "block", "world", "tokens", "aave_v2", "parameters"}
+        | {"watch", "halt_on_exception", "learner"}
     )
     """Fields that are no assumptions. `step_blocks` and `step_time` vary together with `steps`, not alone."""
 
@@ -131,6 +131,9 @@ class ScenarioConfig(Model):
     block: BlockId | None = None
     """Block of the world: of a replica one of `mayavi world list`, of a node any, as number, hash or latest; `--block`
     overrides it."""
+    world: WorldName | None = None
+    """Market of Aave V3.6 to start from, one of `mayavi world list`: ethereum@2025-12; by default the chain's own
+    replica."""
     steps: Annotated[int, Field(ge=1, le=10_000_000)]
     """Number of steps."""
     step_blocks: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
@@ -230,8 +233,9 @@ class ScenarioConfig(Model):
             raise _rule(("chain",), message, f"it runs on: {', '.join(self.chains)}")
 
     def _world_fits(self) -> None:
-        if found := world_fault(self.source, self.block, self.chain):
-            raise _rule(("block",), *found, involved=(("source",), ("chain",)))
+        if found := world_fault(self.source, self.block, self.chain, self.world):
+            key = "block" if self.world is None else "world"
+            raise _rule((key,), *found, involved=(("source",), ("chain",), *((("block",),) if self.world else ())))
 
     def _pace(self) -> None:
         if self.step_blocks is not None and self.step_time is not None:
