@@ -11,4 +11,5 @@ from .compound.market import CompoundV3 as CompoundV3
 from .curve.pool import CurveStableSwap as CurveStableSwap
 from .tokens import Erc20 as Erc20
 from .uniswap.market import UniswapV3 as UniswapV3
+from .uniswap_v4.market import UniswapV4 as UniswapV4
 from .vesting_wallet import VestingWallet as VestingWallet
