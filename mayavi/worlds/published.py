@@ -9,13 +9,18 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mayavi.compilers.kept import write_atomically
 from mayavi.compilers.package_folder import PackageFolder, Say, announce, unwritable
 from mayavi.compilers.packages import ensure_packages, read_json
-from mayavi.errors import SetupError
+from mayavi.errors import ActionRefused, SetupError
+from mayavi.evm.state import is_before
 from mayavi.worlds.artifacts import Artifact
 from mayavi.worlds.contract_folder import SOURCES, contracts_root
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
 
 _HEX = re.compile(r'hex"([0-9a-fA-F]+)"')
 _RETURN_THE_REST = "61{size:04x}80600a3d393df3"
@@ -67,6 +72,15 @@ def published_contracts(publication: Publication, say: Say = announce) -> Mappin
         except OSError as error:
             raise unwritable(place, error) from None
     return artifacts
+
+
+def require_cancun(fork: Fork, what: str) -> None:
+    """Raise `ActionRefused` if the fork's rules are older than those that the code of `what` needs."""
+    if is_before(fork.hardfork, "cancun"):
+        raise ActionRefused(
+            f"{what} needs the rules of Cancun, and this fork has those of {fork.hardfork}",
+            'open it with later ones, such as `Fork.replica("ethereum", hardfork="cancun")`',
+        )
 
 
 def _artifact(file: Path, name: str) -> Artifact:

@@ -1,1 +1,1 @@
-"""Uniswap V4 adapter."""
+"""Uniswap V4 pools, swaps and positions."""

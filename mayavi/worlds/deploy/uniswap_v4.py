@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mayavi.compilers.package_folder import Say, announce
-from mayavi.errors import ActionRefused
 from mayavi.evm.address import ZERO_ADDRESS, checksum, to_address
-from mayavi.evm.state import is_before
 from mayavi.worlds.deploy.deployment import DEPLOYER, named_account
-from mayavi.worlds.published import Publication, published_contracts
+from mayavi.worlds.published import Publication, published_contracts, require_cancun
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -59,11 +57,7 @@ def deploy_uniswap_v4(fork: Fork, *, owner: bytes = DEPLOYER, say: Say = announc
     `owner` may set protocol fees. Downloads Uniswap's packages once. Does nothing where the fork has them already.
     Raises `ActionRefused` where the fork's rules are older than Cancun's.
     """
-    if is_before(fork.hardfork, "cancun"):
-        raise ActionRefused(
-            f"Uniswap V4 needs the rules of Cancun, and this fork has those of {fork.hardfork}",
-            'open it with later ones, such as `Fork.replica("ethereum", hardfork="cancun")`',
-        )
+    require_cancun(fork, "Uniswap V4")
     known = uniswap_v4_labels(fork)
     if known:
         fork.labels.update(known)
