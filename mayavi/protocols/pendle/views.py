@@ -184,6 +184,11 @@ class PendleMarketViews:
             return [PtQuote(amount, amount * ONE // index, 0) for amount in amounts]
         return self._quotes("swapExactPtForSyStatic", amounts, "a quote to sell {}")
 
+    def quote_exits(self, amounts_pt: Iterable[int]) -> list[int]:
+        """Quote the yield tokens that PT bring: sold or redeemed, and unwrapped."""
+        sold, sy = self.quote_sell_pts(amounts_pt), self.fork.contract(self.sy.address, SY)
+        return [sy.previewRedeem(self.yield_token.address, each.amount_sy) if each.amount_sy else 0 for each in sold]
+
     def quote_buy_pt(self, amount_pt: int) -> PtQuote:
         """Quote the SY that `amount_pt` cost on the market."""
         amount = require_positive(amount_pt, "a purchase")
