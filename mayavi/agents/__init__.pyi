@@ -23,6 +23,8 @@ from .liquidation.frictionless import FrictionlessLiquidator as FrictionlessLiqu
 from .liquidation.liquidator import LiquidatorAgent as LiquidatorAgent
 from .liquidation.recorded_liquidations import RecordedLiquidation as RecordedLiquidation
 from .liquidation.recorded_liquidations import RecordedLiquidationsAgent as RecordedLiquidationsAgent
+from .liquidation.sale_routes import PendleRoute as PendleRoute
+from .liquidation.sale_routes import V4Route as V4Route
 from .oracle.price_path import PricePathAgent as PricePathAgent
 from .oracle.reference import FeedPrices as FeedPrices
 from .oracle.reference import OutsidePrices as OutsidePrices

@@ -46,7 +46,7 @@ def ensure_packages(
         if complete():
             return False
         count = len(folder.locked_packages())
-        what = folder.what if count != 1 else folder.what.removesuffix("s")
+        what = folder.what if count != 1 else folder.what.replace("packages", "package")
         say(f"installing {count} {what} into {folder.root} (once, from the network)")
         _install(folder, dev=node or folder.has_dev_packages())
     return True

@@ -14,19 +14,20 @@ from mayavi.compilers.packages import ensure_packages, forbidden_download, is_of
 
 SOURCES = Path(__file__).parent / "solc"
 PINNED = str(json.loads((SOURCES / "package.json").read_bytes())["dependencies"]["solc"])
-"""Version of the compiler that the lock file pins."""
+"""Version of the compiler that the lock file pins. Further pinned versions have folders of their own."""
 
 
 def solc_folder(version: str = PINNED) -> PackageFolder:
     """Folder of a version of the compiler, installed or not."""
-    return PackageFolder(default_cache_dir() / "solc" / version, SOURCES, "packages of the Solidity compiler")
+    sources = SOURCES / version if (SOURCES / version).is_dir() else SOURCES
+    return PackageFolder(default_cache_dir() / "solc" / version, sources, "packages of the Solidity compiler")
 
 
 def ensure_solc(version: str = PINNED, say: Say = announce) -> Path:
     """Install a version of the compiler unless it is there; return the folder of its npm package."""
     folder = solc_folder(version)
     place = folder.packages / "solc"
-    if version == PINNED:
+    if version == PINNED or (SOURCES / version).is_dir():
         ensure_packages(folder, say=say)
     elif not (place / "package.json").is_file():
         _install(folder, version, say)

@@ -26,3 +26,9 @@ def known_hardfork(name: str) -> str:
     if name not in known:
         raise UnknownName.of("hard fork", name, known, f"known: {', '.join(known)}")
     return name
+
+
+def is_before(hardfork: str, later: str) -> bool:
+    """Whether the rules of `hardfork` came before those of `later`."""
+    known = hardforks()
+    return known.index(known_hardfork(hardfork)) < known.index(known_hardfork(later))

@@ -9,6 +9,8 @@ from .compound.account import CompoundV3Account as CompoundV3Account
 from .compound.configuration import CometConfigurator as CometConfigurator
 from .compound.market import CompoundV3 as CompoundV3
 from .curve.pool import CurveStableSwap as CurveStableSwap
+from .pendle.market import PendleMarket as PendleMarket
 from .tokens import Erc20 as Erc20
 from .uniswap.market import UniswapV3 as UniswapV3
+from .uniswap_v4.market import UniswapV4 as UniswapV4
 from .vesting_wallet import VestingWallet as VestingWallet

@@ -11,9 +11,8 @@ import numpy as np
 
 from mayavi.agents.lending.market import LendingMarket, LiquidationQuote
 from mayavi.agents.liquidation.limits import REASONS, Limit, Reason
+from mayavi.agents.liquidation.sale_routes import SaleRoute, SaleRouteLike, open_route
 from mayavi.numerics.portable import log
-from mayavi.protocols.uniswap.market import UniswapV3
-from mayavi.protocols.uniswap.route import RouteLike
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -34,8 +33,9 @@ class Chosen(NamedTuple):
 class Sales:
     """Proceeds of selling seized collateral, each sale after those added before."""
 
-    def __init__(self, fork: Fork, route_of: Callable[[str, str], RouteLike | None]) -> None:
-        self._uniswap, self._route_of = UniswapV3(fork), route_of
+    def __init__(self, fork: Fork, route_of: Callable[[str, str], SaleRouteLike | None]) -> None:
+        self._fork, self._route_of = fork, route_of
+        self._opened: dict[Pair, SaleRoute] = {}
         self._sold: dict[Pair, int] = {}
         self._received: dict[Pair, int] = {}
 
@@ -58,9 +58,11 @@ class Sales:
         route = self._route_of(*pair)
         if route is None:  # both are the same asset
             return amounts
+        if pair not in self._opened:
+            self._opened[pair] = open_route(self._fork, route)
         wanted = [amount for amount in amounts if amount]
-        outputs = iter(self._uniswap.quote_exact_inputs(route, wanted) if wanted else ())
-        return [next(outputs).amount_out if amount else 0 for amount in amounts]
+        outputs = iter(self._opened[pair].quotes(wanted) if wanted else ())
+        return [next(outputs) if amount else 0 for amount in amounts]
 
 
 @dataclass

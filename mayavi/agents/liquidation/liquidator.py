@@ -18,12 +18,10 @@ from mayavi.agents.lending.market import (
 from mayavi.agents.lending.open_market import lending_market
 from mayavi.agents.liquidation.choice import Choice, Chosen, Sales
 from mayavi.agents.liquidation.limits import LIMITS, Limit, Reason, no_limits
+from mayavi.agents.liquidation.sale_routes import SaleRouteLike, open_route
 from mayavi.errors import BadArgument
 from mayavi.protocols.aave.flash_loan import flash_borrower
 from mayavi.protocols.tokens import Erc20, atomic
-from mayavi.protocols.uniswap.market import UniswapV3
-from mayavi.protocols.uniswap.route import Route, RouteLike
-from mayavi.protocols.uniswap.router import Router
 
 GAS_OF_LIQUIDATION = 500_000
 """Estimated gas of a liquidation with its approvals."""
@@ -38,7 +36,7 @@ Valuation = Callable[[str, int], int]
 
 
 class LiquidatorAgent(Agent):
-    """Liquidator of the accounts in `watch` that sells the seized collateral on Uniswap V3 in the same intent.
+    """Liquidator of the accounts in `watch` that sells the seized collateral in the same intent.
 
     In each block it reads all accounts at once and goes for those that pay: proceeds of the quoted sale, minus the debt
     repaid and the gas cost, at least `least_profit` in whole units of the market's quote currency. It repays as much as
@@ -47,11 +45,11 @@ class LiquidatorAgent(Agent):
     less than the debt repaid, the whole liquidation reverts. It acts block by block until nothing is left that pays.
 
     `capital` is the initial balance per debt asset, in smallest units. `routes` maps each collateral to a route that
-    ends in the debt asset, or each pair of collateral and debt if there are several debts. `pairs` restricts the
-    pairs of collateral and debt to liquidate. With `flash_loan` the agent borrows on Aave within the transaction
-    instead of using capital, and pays the premium. `most_a_block` is the number of liquidations it sends in one block,
-    `notices` the chance that it notices an account within a block, and `latency_blocks` the number of blocks from then
-    until it acts.
+    ends in the debt asset, or each pair of collateral and debt if there are several debts: over Uniswap V3, a `V4Route`
+    or a `PendleRoute`. `pairs` restricts the pairs of collateral and debt to liquidate. With `flash_loan` the agent
+    borrows on Aave within the transaction instead of using capital, and pays the premium. `most_a_block` is the number
+    of liquidations it sends in one block, `notices` the chance that it notices an account within a block, and
+    `latency_blocks` the number of blocks from then until it acts.
 
         LiquidatorAgent("bot", watch=crowd.accounts, collaterals=["WETH"], debts=["USDC"],
                         routes={"WETH": ("WETH", "USDC", 500)}, capital={"USDC": 10**12})
@@ -66,7 +64,7 @@ class LiquidatorAgent(Agent):
         watch: Iterable[str],
         collaterals: Sequence[str],
         debts: Sequence[str],
-        routes: Mapping[str | tuple[str, str], RouteLike] | None = None,
+        routes: Mapping[str | tuple[str, str], SaleRouteLike] | None = None,
         pairs: Iterable[tuple[str, str]] | None = None,
         capital: Mapping[str, int] | None = None,
         market: str = "AaveV3",
@@ -111,7 +109,7 @@ class LiquidatorAgent(Agent):
                     f'give one: routes={{"{collateral}": ("{collateral}", "{debt}", 500)}}',
                 )
 
-    def _route(self, collateral: str, debt: str) -> RouteLike | None:
+    def _route(self, collateral: str, debt: str) -> SaleRouteLike | None:
         """Return the route to sell `collateral` for `debt`; None if both are the same asset or no route is given."""
         if collateral == debt:
             return None
@@ -140,7 +138,7 @@ class LiquidatorAgent(Agent):
             route = self._route(collateral, debt)
             if route is None:
                 continue
-            found = Route.of(world.fork, route)
+            found = open_route(world.fork, route)
             expected = Erc20(world.fork, collateral).address, Erc20(world.fork, debt).address
             if (found.token_in, found.token_out) != expected:
                 raise BadArgument(
@@ -267,15 +265,13 @@ class LiquidatorAgent(Agent):
         route = self._route(quote.collateral, quote.debt)
         if not result.seized or route is None:
             return result, 0
-        uniswap = UniswapV3(self.lending.fork)
-        sale = uniswap.swap_exact_input(route, result.seized, sender=self.address, min_amount_out=result.paid)
-        return result, sale.amount_out
+        return result, open_route(self.lending.fork, route).sell(result.seized, result.paid, self.address)
 
     def _use_flash_loan(self, quote: LiquidationQuote) -> tuple[LiquidationResult, int]:
         """Borrow, liquidate, sell and repay in one transaction; the profit goes to this account."""
         market = require_aave(self.lending, "a flash loan").market
         fork, pool = market.fork, market.pool
-        borrower, router = flash_borrower(fork), Router(fork)
+        borrower = flash_borrower(fork)
         debt, collateral = market.token(quote.debt), market.token(quote.collateral)
         calls = [
             (debt.address, debt.contract.approve.encode(pool.address, quote.cover)),
@@ -286,13 +282,7 @@ class LiquidatorAgent(Agent):
         ]
         route = self._route(quote.collateral, quote.debt)
         if route is not None:
-            sale = router.calldata(
-                Route.of(fork, route), quote.seized, quote.pays, recipient=borrower, deadline=fork.timestamp
-            )
-            calls += [
-                (collateral.address, collateral.contract.approve.encode(router.address, quote.seized)),
-                (router.address, sale),
-            ]
+            calls += open_route(fork, route).calls(quote.seized, quote.pays, borrower)
         before = self._balance(quote.debt)
         account = market.account(self.address)
         loan = account.flash_loan(quote.debt, quote.cover, calls, sweep=[collateral.address])

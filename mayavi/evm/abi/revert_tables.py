@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mayavi.evm.abi.revert_tables_trading import PENDLE, UNISWAP_V4
+
 PANICS: Final[dict[int, str]] = {
     0x00: "the compiler inserted a failure",
     0x01: "an assertion failed",
@@ -321,5 +323,7 @@ CUSTOM_ERRORS: Final[dict[str, str]] = {
     **{f"{name}()": _BY_FOLDED_NAME[name.casefold()] for name in _AAVE_CUSTOM.split()},
     **_OTHERS,
     **COMET,
+    **UNISWAP_V4,
+    **PENDLE,
 }
 """Custom errors by signature. Aave and Comet share `SupplyCapExceeded()`, which means the same in both."""

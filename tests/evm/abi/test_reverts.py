@@ -119,9 +119,8 @@ def test_aaves_table_is_that_of_the_contracts_in_use(repository):
 @pytest.mark.parametrize("text", CUSTOM_ERRORS)
 def test_well_known_custom_errors_are_named_without_an_abi(text):
     known = Error.parse(text)
-    values = [
-        {"address": ALICE, "uint256": 5, "bytes32": bytes(32)}[part.canonical] for part in known.inputs.root.parts
-    ]
+    samples = {"address": ALICE, "bytes32": bytes(32), "bytes4": bytes(4), "bytes": b"why"}
+    values = [samples.get(part.canonical, 5) for part in known.inputs.root.parts]
     reason = decode_revert(known.selector + known.inputs.encode(values))
     meaning, _, hint = CUSTOM_ERRORS[text].partition("; ")
     assert (reason.kind, reason.name, reason.hint) == ("custom", known.name, hint or None)

@@ -1,0 +1,1 @@
+"""Pendle V2 markets."""

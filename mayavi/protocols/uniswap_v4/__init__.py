@@ -1,0 +1,1 @@
+"""Uniswap V4 pools, swaps and positions."""
