@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from mayavi.evm.abi.morpho_reverts import MORPHO_ERRORS, MORPHO_TEXTS
 from mayavi.evm.abi.revert_tables_trading import PENDLE, UNISWAP_V4
 
 PANICS: Final[dict[int, str]] = {
@@ -223,6 +224,7 @@ NotBorrowableInEMode CallerNotUmbrella ReserveNotInDeficit MustNotLeaveDust User
 """The errors above by their names since V3.4, where they have no numbers."""
 
 TEXTS: Final[dict[str, str]] = {
+    **MORPHO_TEXTS,
     "AI": "the Uniswap pool is initialised already",
     "AS": "the amount of a swap must not be zero",
     "F0": "the flash loan was not paid back in token0",
@@ -320,6 +322,7 @@ _OTHERS: Final[dict[str, str]] = {
 
 _BY_FOLDED_NAME = {name.replace("_", "").casefold(): sentence for name, sentence in AAVE_V3.values()}
 CUSTOM_ERRORS: Final[dict[str, str]] = {
+    **MORPHO_ERRORS,
     **{f"{name}()": _BY_FOLDED_NAME[name.casefold()] for name in _AAVE_CUSTOM.split()},
     **_OTHERS,
     **COMET,

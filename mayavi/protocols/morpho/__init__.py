@@ -1,0 +1,1 @@
+"""Morpho Blue, MetaMorpho vaults and the public allocator."""
