@@ -15,9 +15,9 @@ from mayavi.errors import ActionRefused, CallReverted
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.flash_loan import FlashLoan, take_flash_loan
-from mayavi.protocols.aave.reserve import Configuration, fraction
+from mayavi.protocols.aave.reserve import fraction
 from mayavi.protocols.aave.reverts import explain, explain_missing_prices, simulate_funded
-from mayavi.protocols.aave.risk import Holding, health_rule, liquidation_price
+from mayavi.protocols.aave.risk import Holding, liquidation_price
 from mayavi.protocols.arguments import address_on, require_positive
 from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, atomic, spending
@@ -223,7 +223,7 @@ class AaveAccount:
         with explain_missing_prices(self.market, self.address):
             lines, totals, emode = self._lines(), self.data(), self.emode
         holdings = [line.holding for line in lines]
-        rule = health_rule(holdings, totals.health_factor_wad)
+        rule = self.market.rules.health
         assets = tuple(
             AssetPosition(
                 symbol=line.token.symbol,
@@ -256,7 +256,7 @@ class AaveAccount:
         if index is None or not _has_liquidation_price(lines[index]):
             return None
         holdings = [line.holding for line in lines]
-        return liquidation_price(holdings, index, health_rule(holdings, self.data().health_factor_wad))
+        return liquidation_price(holdings, index, self.market.rules.health)
 
     def _holdings(self, asset: AddressLike) -> tuple[list[Holding], int | None]:
         """Return the inputs of the health factor and the index of `asset` in them, None without a position there."""
@@ -278,7 +278,7 @@ class AaveAccount:
                 debt += Erc20(self._fork, data.stableDebtToken).balance_of(self.address)
             if not supplied and not debt:
                 continue
-            configuration = Configuration.of(data.configuration)
+            configuration = market.configuration(data)
             threshold, own_price, price = configuration.liquidation_threshold_bps, True, oracle.getAssetPrice(address)
             if mode and address in in_mode:
                 # Up to V3.1 an asset that is no collateral outside its eMode is none inside either.

@@ -15,7 +15,7 @@ from mayavi.errors import CallReverted, ExecutionError, MayaviError, StateError,
 from mayavi.evm.abi.reverts import Reason
 from mayavi.evm.units import format_units, from_units
 from mayavi.protocols.aave.reserve import Configuration, EMode, Reserve
-from mayavi.protocols.aave.risk import health_rule, withdrawable
+from mayavi.protocols.aave.risk import withdrawable
 from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, spending
 
@@ -129,7 +129,7 @@ def _insufficient_liquidity(account: AaveAccount, function: str, arguments: Sequ
 def insufficient_liquidity(market: AaveV3, asset: bytes, wanted: int) -> Cause | None:
     """Cause if the pool holds less than `wanted`."""
     token = Erc20(market.fork, asset)
-    there = token.balance_of(market.reserve_data(asset).aToken)
+    there = market.available(asset, market.reserve_data(asset).aToken)
     if there >= wanted:
         return None
     return f"the pool has {token.text(there)}, the rest is lent out; {token.text(wanted)} are asked for", "take less"
@@ -221,7 +221,7 @@ def _unhealthy(account: AaveAccount, function: str, arguments: Sequence[Any]) ->
     holdings, index = account._holdings(arguments[0])
     if index is None:
         return None
-    most = withdrawable(holdings, index, health_rule(holdings, account.data().health_factor_wad))
+    most = withdrawable(holdings, index, account.market.rules.health)
     reserve = account.market.reserve(arguments[0])
     return (
         "the account's health factor would be below 1",
@@ -282,7 +282,7 @@ def _over_debt_ceiling(account: AaveAccount, _: str, __: Sequence[Any]) -> Cause
     if not isolated:
         return None
     reserve = account.market.reserve(isolated)
-    room = max(0, (reserve.configuration.debt_ceiling_usd_e2 or 0) - reserve.isolated_debt_usd_e2)
+    room = max(0, (reserve.configuration.debt_ceiling_usd_e2 or 0) - (reserve.isolated_debt_usd_e2 or 0))
     return (
         f"the debt ceiling of {isolated}, the isolated collateral, leaves no room for this amount",
         f"there is room for {format_units(room, 2)} dollars of debt now; borrow less",
@@ -322,7 +322,7 @@ def _symbol(market: AaveV3, address: bytes) -> str:
 
 
 def _configuration(market: AaveV3, address: bytes) -> Configuration:
-    return Configuration.of(market.reserve_data(address).configuration)
+    return market.configuration(market.reserve_data(address))
 
 
 def _collateral(account: AaveAccount) -> dict[str, Configuration]:
@@ -331,7 +331,7 @@ def _collateral(account: AaveAccount) -> dict[str, Configuration]:
     flags: int = market.pool.getUserConfiguration(account.address)
     reserves = [(address, market.reserve_data(address)) for address in market.pool.getReservesList()]
     used = [(address, data) for address, data in reserves if flags >> 2 * data.id + 1 & 1]
-    return {_symbol(market, address): Configuration.of(data.configuration) for address, data in used}
+    return {_symbol(market, address): market.configuration(data) for address, data in used}
 
 
 def _idle(account: AaveAccount) -> dict[str, Configuration]:
