@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import tarfile
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from typing import Any
 from common_choices import ADDRESS_BOOK, CURVE_API, DEPLOY_V3
 
 
-def fetch_packages(folder: Path) -> Path:
+def fetch_packages(folder: Path, packages: Sequence[str] = (ADDRESS_BOOK, DEPLOY_V3, CURVE_API)) -> Path:
     """Fetch the packages and unpack each into `folder/<name>`."""
-    for package in (ADDRESS_BOOK, DEPLOY_V3, CURVE_API):
+    for package in packages:
         command = ["npm", "pack", "--silent", package]
         archive = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout.split()[-1]
         target = folder / package.rpartition("@")[0]

@@ -44,6 +44,7 @@ _PACKAGED = {
         f"{_AAVE}/protocol/libraries/logic",
     ),
     **dict.fromkeys(["AaveOracle", "AaveProtocolDataProvider", "L2Encoder"], f"{_AAVE}/misc"),
+    "InitializableImmutableAdminUpgradeabilityProxy": f"{_AAVE}/protocol/libraries/aave-upgradeability",
     **dict.fromkeys(["UniswapV3Factory", "UniswapV3Pool"], _UNISWAP_CORE),
     **dict.fromkeys(
         ["SwapRouter", "NonfungiblePositionManager", "NonfungibleTokenPositionDescriptor"], _UNISWAP_PERIPHERY
@@ -70,6 +71,8 @@ _AAVE_V2 = {
 }
 AAVE_V2 = "AaveV2."
 """Prefix of the contracts of Aave V2, whose names are also those of Aave V3's: `AaveV2.AToken`."""
+AAVE_V36 = "AaveV36."
+"""Prefix of the contracts of Aave V3.6, compiled when one is first read: `AaveV36.PoolInstance`."""
 _TRUFFLE = {
     "WETH9": "canonical-weth/build/contracts/WETH9.json",
     "VestingWallet": "@openzeppelin/contracts/build/contracts/VestingWallet.json",
@@ -111,6 +114,8 @@ class ArtifactStore:
             return self._read_npm(name, _TRUFFLE[name])
         if (bare := name.removeprefix(AAVE_V2)) != name and bare in _AAVE_V2:
             return self._read_npm(name, f"{_AAVE_V2_PACKAGE}/{_AAVE_V2[bare]}/{bare}.sol/{bare}.json")
+        if (bare := name.removeprefix(AAVE_V36)) != name:
+            return self._read_v36(bare)
         ours = vyper_contracts(self.folder.sources)
         if name not in ours:
             raise UnknownName.of(
@@ -118,6 +123,15 @@ class ArtifactStore:
             )
         data = built_contract(self.folder, name)
         return Artifact(name, data["abi"], data["bytecode"].removeprefix("0x"), {})
+
+    def _read_v36(self, bare: str) -> Artifact:
+        from mayavi.worlds.aave_v36 import aave_v36_contracts
+
+        contracts = aave_v36_contracts()
+        if bare not in contracts:
+            raise UnknownName.of("contract", AAVE_V36 + bare, [AAVE_V36 + each for each in contracts])
+        self._loaded |= {AAVE_V36 + each: artifact for each, artifact in contracts.items()}
+        return contracts[bare]
 
     def _read_npm(self, name: str, relative: str) -> Artifact:
         path = self.folder.packages / relative

@@ -10,6 +10,7 @@ from mayavi.evm.fork import Fork
 from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.deploy.aave import close_reserve, deploy_aave
 from mayavi.worlds.deploy.aave_market import fill_aave
+from mayavi.worlds.deploy.aave_v36 import deploy_market, fill_market
 from mayavi.worlds.deploy.compound import deploy_compound
 from mayavi.worlds.deploy.curve import deploy_curve
 from mayavi.worlds.deploy.deployment import MARKET, Deployment
@@ -18,15 +19,49 @@ from mayavi.worlds.deploy.tokens import deploy_tokens
 from mayavi.worlds.deploy.uniswap import create_pool, deploy_uniswap
 from mayavi.worlds.labels import chain_labels
 from mayavi.worlds.tables.chain import Aave, ChainTable
+from mayavi.worlds.tables.market import MarketTable
 
 Progress = Callable[[str, int, int], None]
 """Called with the current step, the number of finished steps and their total."""
+Step = tuple[str, Callable[[], None]]
 
 
-def build_replica(table: ChainTable, artifacts: ArtifactStore | None = None, progress: Progress | None = None) -> Fork:
+def build_replica(
+    table: ChainTable | MarketTable, artifacts: ArtifactStore | None = None, progress: Progress | None = None
+) -> Fork:
     """Deploy everything in `table` on an empty chain; the fork is at the table's block."""
     fork = _empty_chain(table)
     deployment = Deployment(fork, artifacts)
+    steps = _market_steps(deployment, table) if isinstance(table, MarketTable) else _chain_steps(deployment, table)
+    for done, (what, step) in enumerate(steps):
+        if progress:
+            progress(what, done, len(steps))
+        step()
+    if progress:
+        progress("done", len(steps), len(steps))
+    fork.labels = _labels(table, deployment)
+    return fork
+
+
+def _market_steps(deployment: Deployment, table: MarketTable) -> list[Step]:
+    market = table.aave
+    fill = partial(fill_market, deployment, market, table.tokens, holder=MARKET)
+    return [
+        *_token_steps(deployment, table),
+        (f"Aave V3.6 with {len(market.reserves)} reserves", partial(deploy_market, deployment, market, table.feeds)),
+        (f"Aave V3.6 liquidity and {len(market.emodes)} eModes", fill),
+    ]
+
+
+def _token_steps(deployment: Deployment, table: ChainTable | MarketTable) -> list[Step]:
+    feeds = partial(deploy_feeds, deployment, table.feeds, timestamp=table.block.timestamp)
+    return [
+        (f"{len(table.tokens)} tokens", partial(deploy_tokens, deployment, table.tokens)),
+        (f"{len(table.feeds)} price feeds", feeds),
+    ]
+
+
+def _chain_steps(deployment: Deployment, table: ChainTable) -> list[Step]:
     uniswap = table.uniswap
 
     def lending_contracts(prefix: str, market: Aave) -> None:
@@ -45,13 +80,7 @@ def build_replica(table: ChainTable, artifacts: ArtifactStore | None = None, pro
         for pool in uniswap.pools:
             create_pool(deployment, uniswap, pool, table.tokens, holder=MARKET)
 
-    steps: list[tuple[str, Callable[[], None]]] = [
-        (f"{len(table.tokens)} tokens", lambda: deploy_tokens(deployment, table.tokens)),
-        (
-            f"{len(table.feeds)} price feeds",
-            lambda: deploy_feeds(deployment, table.feeds, timestamp=table.block.timestamp),
-        ),
-    ]
+    steps = _token_steps(deployment, table)
     for prefix, market in table.lending_markets.items():
         steps.append((f"{prefix} with {len(market.reserves)} reserves", partial(lending_contracts, prefix, market)))
         steps.append((f"{prefix} liquidity", partial(lending_liquidity, prefix, market)))
@@ -65,27 +94,22 @@ def build_replica(table: ChainTable, artifacts: ArtifactStore | None = None, pro
     if curve := table.curve:
         build = partial(deploy_curve, deployment, curve, table.tokens, holder=MARKET)
         steps.append((f"{len(curve.pools)} Curve pools", build))
-    for done, (what, step) in enumerate(steps):
-        if progress:
-            progress(what, done, len(steps))
-        step()
-    if progress:
-        progress("done", len(steps), len(steps))
-    fork.labels = _labels(table, deployment)
-    return fork
+    return steps
 
 
-def _empty_chain(table: ChainTable) -> Fork:
+def _empty_chain(table: ChainTable | MarketTable) -> Fork:
     fork = Fork.empty(chain_id=table.chain_id, hardfork=table.hardfork)
     block = table.block
     fork.set_block(
         number=block.number, timestamp=block.timestamp, gas_limit=block.gas_limit, base_fee=block.base_fee_wei
     )
     fork.source = {"kind": "replica", "chain": table.chain, "chain_id": table.chain_id, "title": table.title}
+    if isinstance(table, MarketTable):
+        fork.source["world"] = table.world
     return fork
 
 
-def _labels(table: ChainTable, deployment: Deployment) -> dict[str, str]:
+def _labels(table: ChainTable | MarketTable, deployment: Deployment) -> dict[str, str]:
     ours = {"Mayavi.Deployer": checksum(deployment.deployer), "Mayavi.Market": checksum(MARKET)}
     found = {**deployment.checksummed_labels(), **chain_labels(table), **ours}
     return {label: found[label] for label in sorted(found)}

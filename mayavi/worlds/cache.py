@@ -15,7 +15,7 @@ from mayavi.cache_directory import default_cache_dir
 from mayavi.errors import SnapshotError
 from mayavi.evm.fork import Fork
 from mayavi.worlds.contract_folder import ContractFolder
-from mayavi.worlds.tables.paths import replica_block, table_path
+from mayavi.worlds.tables.paths import is_market, market_name, replica_block, table_path
 
 _log = logging.getLogger("mayavi.worlds")
 _KEPT_PER_REPLICA = 4
@@ -38,9 +38,9 @@ def open_replica(
         except (OSError, SnapshotError) as error:
             _log.warning("the cached replica of %s is built again: %s", chain, error)
     from mayavi.worlds.builder import build_replica
-    from mayavi.worlds.tables.chain import load_table
+    from mayavi.worlds.tables.market import load_world
 
-    built = build_replica(load_table(chain, block), progress=progress)
+    built = build_replica(load_world(chain, block), progress=progress)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         built.dump_snapshot(path)
@@ -55,7 +55,7 @@ def open_replica(
 def replica_path(chain: str, cache_dir: Path | None = None, block: int | None = None) -> Path:
     """Cache file of the replica of `chain` at `block`, as it would be built now."""
     dated = replica_block(chain, block)
-    name = chain if dated is None else f"{chain}@{dated}"
+    name = (market_name(chain) if is_market(chain) else chain) if dated is None else f"{chain}@{dated}"
     key = _key(table_path(chain, dated))
     return (cache_dir or default_cache_dir()) / "replicas" / f"{name}-{key}.snapshot"
 
@@ -74,6 +74,7 @@ def _key(table: Path) -> str:
     inputs = [
         table,
         sources / "package-lock.json",
+        sources / "aave_v36" / "package-lock.json",
         *sorted((sources / "vyper").glob("*.vy")),
         *sorted(Path(__file__).parent.rglob("*.py")),
     ]
@@ -87,6 +88,6 @@ def _key(table: Path) -> str:
 def _drop_old(path: Path) -> None:
     """Delete the oldest cache files of the same replica."""
     name = path.name.rpartition("-")[0]
-    kept = sorted(path.parent.glob(f"{name}-*.snapshot"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for old in kept[_KEPT_PER_REPLICA:]:
+    same = [each for each in path.parent.glob(f"{name}-*.snapshot") if each.name.rpartition("-")[0] == name]
+    for old in sorted(same, key=lambda each: each.stat().st_mtime, reverse=True)[_KEPT_PER_REPLICA:]:
         old.unlink(missing_ok=True)

@@ -8,13 +8,20 @@ from pathlib import Path
 from mayavi.worlds.cache import cached_replica
 from mayavi.worlds.deploy.compound import COMPOUND_DIFFERENCES, describe_compound
 from mayavi.worlds.deploy.curve import CURVE_DIFFERENCES, describe_curve
-from mayavi.worlds.tables.chain import Aave, Block, Difference, Source, load_table
+from mayavi.worlds.tables.chain import Aave, Block, Difference, Source
+from mayavi.worlds.tables.market import Market, MarketTable, load_world
 
 
 @dataclass(frozen=True, slots=True)
 class WorldDescription:
-    """Description of a replica. `snapshot` is its cached file, None if not built yet."""
+    """Description of a replica. `snapshot` is its cached file, None if not built yet.
 
+    `world` opens it (with the block, for a dated one of a chain), `aave` is the version of Aave's code. What a world of
+    a market takes from no source is in `assumed`.
+    """
+
+    world: str
+    aave: str
     chain: str
     title: str
     chain_id: int
@@ -24,11 +31,14 @@ class WorldDescription:
     sources: tuple[Source, ...]
     differences: tuple[Difference, ...]
     snapshot: Path | None
+    assumed: tuple[Difference, ...] = ()
 
 
 def describe(chain: str, block: int | None = None) -> WorldDescription:
     """Describe the replica of `chain` at `block` without building it."""
-    table = load_table(chain, block)
+    table = load_world(chain, block)
+    if isinstance(table, MarketTable):
+        return _describe_market_world(table)
     pools = ", ".join(f"{pool.base}/{pool.quote} {pool.fee / 10_000:g} %" for pool in table.uniswap.pools)
     contents = (
         *(_describe_market(_MARKETS[prefix], market) for prefix, market in table.lending_markets.items()),
@@ -38,6 +48,8 @@ def describe(chain: str, block: int | None = None) -> WorldDescription:
         f"{len(table.tokens)} tokens, {len(table.feeds)} price feeds",
     )
     return WorldDescription(
+        world=table.chain,
+        aave="3.0",
         chain=table.chain,
         title=table.title,
         chain_id=table.chain_id,
@@ -49,19 +61,49 @@ def describe(chain: str, block: int | None = None) -> WorldDescription:
             *table.differences,
             *(COMPOUND_DIFFERENCES if table.compound else ()),
             *(CURVE_DIFFERENCES if table.curve else ()),
-            *_EVERYWHERE,
+            *_TOKENS_AND_FEEDS,
+            *_V30_AND_UNISWAP,
+            *_BLOCKS,
         ),
         snapshot=cached_replica(chain, block=block),
     )
 
 
-def _describe_market(name: str, market: Aave) -> str:
+def _describe_market_world(table: MarketTable) -> WorldDescription:
+    market = table.aave
+    contents = (
+        _describe_market(f"Aave V{market.version}", market),
+        _describe_emodes(market),
+        f"{len(table.tokens)} tokens, {len(table.feeds)} price feeds",
+    )
+    return WorldDescription(
+        world=table.world,
+        aave=market.version,
+        chain=table.chain,
+        title=table.title,
+        chain_id=table.chain_id,
+        hardfork=table.hardfork,
+        block=table.block,
+        contents=contents,
+        sources=table.sources,
+        differences=(*table.differences, *_TOKENS_AND_FEEDS, *_V36, *_BLOCKS),
+        snapshot=cached_replica(table.world),
+        assumed=table.assumed,
+    )
+
+
+def _describe_emodes(market: Market) -> str:
+    labels = ", ".join(each.label for each in market.emodes)
+    return f"{len(market.emodes)} efficiency modes" + (f" ({labels})" if labels else "")
+
+
+def _describe_market(name: str, market: Aave | Market) -> str:
     return f"{name}: {len(market.reserves)} reserves ({', '.join(reserve.symbol for reserve in market.reserves)})"
 
 
 _MARKETS = {"AaveV3": "Aave V3", "Spark": "SparkLend"}
 
-_EVERYWHERE = (
+_TOKENS_AND_FEEDS = (
     Difference(
         "tokens",
         "the wrapped native token is the canonical source under a newer compiler; every other token is our own ERC-20 "
@@ -77,6 +119,8 @@ _EVERYWHERE = (
         "one contract of ours replaces Chainlink's proxy and aggregator; its owner 'Mayavi.Deployer' posts answers. "
         "Price adapters multiply their base feed by a ratio set by the owner, instead of reading it from the token",
     ),
+)
+_V30_AND_UNISWAP = (
     Difference(
         "Aave code",
         "@aave/core-v3 1.19.3, pool revision 1; the real chain had been upgraded within version 3.0 by then. Libraries "
@@ -96,6 +140,22 @@ _EVERYWHERE = (
     Difference(
         "Uniswap routers", "SwapRouter02, UniversalRouter and Permit2 are not published on a registry and absent"
     ),
+)
+_V36 = (
+    Difference(
+        "Aave code",
+        "V3.6 compiled from its published sources to the code on chain, whose addresses it has; provider, access "
+        "control, oracle and proxies are @aave/core-v3 1.19.3. The rewards controller does nothing. No gateway, "
+        "adapters, Umbrella or UI helpers; administrator and treasury are addresses without code",
+    ),
+    Difference(
+        "Aave positions",
+        "the account 'Mayavi.Market' holds all supply; what an aToken holds beyond its virtual balance was sent to it",
+    ),
+    Difference("frozen reserves", "a loan-to-value ratio that waits for a reserve to be unfrozen is not recorded"),
+    Difference("exchanges", "no Uniswap, Curve or Compound: a scenario that needs a pool creates it"),
+)
+_BLOCKS = (
     Difference(
         "blocks",
         "the coinbase is not the real block's, nor the base fee unless the sources name it; block hashes are made up, "

@@ -9,6 +9,7 @@ from mayavi.worlds.deploy.compound import compound_labels
 from mayavi.worlds.deploy.curve import curve_labels
 from mayavi.worlds.deploy.feeds import feed_label
 from mayavi.worlds.tables.chain import Aave, ChainTable, chain_names, load_table
+from mayavi.worlds.tables.market import Market, MarketTable
 
 _UNISWAP = {
     "factory": "Factory",
@@ -35,10 +36,26 @@ _AAVE = {
 }
 
 
-def chain_labels(table: ChainTable) -> dict[str, str]:
+def chain_labels(table: ChainTable | MarketTable) -> dict[str, str]:
     """Return every label of the table's chain with its checksummed address, sorted."""
     found = {symbol: token.address for symbol, token in table.tokens.items()}
     found |= {feed_label(name, feed): feed.address for name, feed in table.feeds.items()}
+    found |= _market_labels(table.aave) if isinstance(table, MarketTable) else _protocol_labels(table)
+    return {label: checksum(found[label]) for label in sorted(found)}
+
+
+def _market_labels(market: Market) -> dict[str, str]:
+    contracts = asdict(market.addresses)
+    found = {f"AaveV3.{label}": contracts[field] for field, label in _AAVE.items() if field in contracts}
+    found |= {"AaveV3.RateStrategy": market.addresses.rate_strategy}
+    for reserve in market.reserves:
+        found[f"AaveV3.a{reserve.symbol}"] = reserve.a_token
+        found[f"AaveV3.variableDebt{reserve.symbol}"] = reserve.variable_debt_token
+    return found
+
+
+def _protocol_labels(table: ChainTable) -> dict[str, str]:
+    found: dict[str, str] = {}
     for prefix, market in table.lending_markets.items():
         found |= _lending_labels(prefix, market)
     contracts = table.uniswap.addresses
@@ -46,7 +63,7 @@ def chain_labels(table: ChainTable) -> dict[str, str]:
     found |= {f"UniswapV3.{pool.name}": pool.address for pool in table.uniswap.pools}
     found |= compound_labels(table.compound) if table.compound else {}
     found |= curve_labels(table.curve) if table.curve else {}
-    return {label: checksum(found[label]) for label in sorted(found)}
+    return found
 
 
 def _lending_labels(prefix: str, market: Aave) -> dict[str, str]:

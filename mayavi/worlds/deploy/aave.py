@@ -55,7 +55,7 @@ def deploy_aave(
     deploy_core(deployment, aave, admin=admin, prefix=prefix)
     sources = deployment.addresses(feed_label(reserve.feed, feeds[reserve.feed]) for reserve in reserves)
     assets = [deployment[reserve.symbol] for reserve in reserves]
-    deploy_oracle(deployment, aave, assets, sources, admin=admin, prefix=prefix)
+    deploy_oracle(deployment, aave.addresses.oracle, assets, sources, admin=admin, prefix=prefix)
     deploy_token_implementations(deployment, reserves, prefix)
     for address in dict.fromkeys(reserve.rate_strategy for reserve in reserves):
         deploy_rate_strategy(deployment, address, aave.rate_strategies[address], prefix)
@@ -120,7 +120,7 @@ def deploy_core(deployment: Deployment, aave: Aave, *, admin: bytes, prefix: str
 
 
 def deploy_oracle(
-    deployment: Deployment, aave: Aave, assets: list[bytes], sources: list[bytes], *, admin: bytes, prefix: str
+    deployment: Deployment, at: str, assets: list[bytes], sources: list[bytes], *, admin: bytes, prefix: str
 ) -> None:
     """Deploy the price oracle in USD with 8 decimals, with a price source per asset."""
     provider = deployment[f"{prefix}.Provider"]
@@ -133,7 +133,7 @@ def deploy_oracle(
         ZERO_ADDRESS,  # no fallback oracle
         ZERO_ADDRESS,  # the base currency is the US dollar
         USD_E8,
-        at=aave.addresses.oracle,
+        at=at,
     )
     deployment.send(provider, "setPriceOracle(address)", oracle, sender=admin)
 

@@ -30,13 +30,19 @@ def deploy_feeds(deployment: Deployment, feeds: Mapping[str, Feed], *, timestamp
             )
     for name, feed in feeds.items():
         if feed.base is not None:
-            base = deployment[feed_label(feed.base, feeds[feed.base])]
-            deployment.place(
-                feed_label(name, feed),
-                "RatioFeed",
-                feed.description,
-                base,
-                feed.ratio_e18,
-                deployment.deployer,
-                at=feed.address,
+            _deploy_adapter(
+                deployment, feed_label(name, feed), feed, feed_label(feed.base, feeds[feed.base]), timestamp
             )
+
+
+def _deploy_adapter(deployment: Deployment, label: str, feed: Feed, base_label: str, timestamp: int) -> None:
+    """Deploy a feed that follows another. The cap on a ratio grows from its value at `timestamp`."""
+    base, owner = deployment[base_label], deployment.deployer
+    if feed.maturity:
+        arguments: tuple[object, ...] = (feed.description, base, feed.maturity, feed.discount_e18, owner)
+        deployment.place(label, "DiscountFeed", *arguments, at=feed.address)
+    elif feed.growth_bps:
+        arguments = (feed.description, base, feed.ratio_e18, feed.ratio_e18, timestamp, feed.growth_bps, owner)
+        deployment.place(label, "CappedRatioFeed", *arguments, at=feed.address)
+    else:
+        deployment.place(label, "RatioFeed", feed.description, base, feed.ratio_e18, owner, at=feed.address)

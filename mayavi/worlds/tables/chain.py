@@ -21,7 +21,7 @@ from mayavi.worlds.tables.paths import table_path as table_path
 TokenKind = Literal["standard", "silent", "weth9"]
 
 
-class _FromJson:
+class FromJson:
     """Mixin that reads a dataclass from a JSON object; extra or missing keys raise `TypeError`."""
 
     @classmethod
@@ -31,7 +31,7 @@ class _FromJson:
 
 
 @dataclass(frozen=True, slots=True)
-class Block(_FromJson):
+class Block(FromJson):
     """Block of a replica. `seconds` is the block time."""
 
     number: int
@@ -42,7 +42,7 @@ class Block(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Source(_FromJson):
+class Source(FromJson):
     """Source of facts in the table, with its date."""
 
     what: str
@@ -55,7 +55,7 @@ class Source(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference(_FromJson):
+class Difference(FromJson):
     """Difference between a replica and the real chain."""
 
     subject: str
@@ -63,7 +63,7 @@ class Difference(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Token(_FromJson):
+class Token(FromJson):
     """ERC-20 token. `silent` ones return nothing from `transfer`, like USDT; `weth9` ones wrap the native coin.
 
     `symbol` is the contract's own symbol if the table uses another: two tokens of a chain may both be "USDC".
@@ -78,10 +78,11 @@ class Token(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Feed(_FromJson):
-    """Price feed: its own `answer`, or `ratio_e18` times the answer of the feed named `base`.
+class Feed(FromJson):
+    """Price feed: its own `answer`, or one that follows the feed named `base`.
 
-    `operator` is its operator on the real chain.
+    `ratio_e18` times the base, where `growth_bps` may cap how much the ratio grows in a year; or the base less
+    `discount_e18` for each year until `maturity`. `operator` is its operator on the real chain.
     """
 
     address: str
@@ -93,10 +94,13 @@ class Feed(_FromJson):
     updated_at: int = 0
     base: str | None = None
     ratio_e18: int = 0
+    growth_bps: int = 0
+    maturity: int = 0
+    discount_e18: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class RateStrategy(_FromJson):
+class RateStrategy(FromJson):
     """Parameters of Aave's interest rate curve, in ray (10**27 is 100 %)."""
 
     optimal_usage_ray: int
@@ -110,7 +114,7 @@ class RateStrategy(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Reserve(_FromJson):
+class Reserve(FromJson):
     """Asset listed on Aave: contracts, risk parameters and background positions.
 
     Caps, `supplied` and `borrowed` are in whole tokens; the debt ceiling is in US cents, as in the contract.
@@ -156,7 +160,7 @@ class Reserve(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class EMode(_FromJson):
+class EMode(FromJson):
     """Efficiency mode category of Aave."""
 
     id: int
@@ -168,7 +172,7 @@ class EMode(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class AaveAddresses(_FromJson):
+class AaveAddresses(FromJson):
     """Contract addresses and administrators of an Aave market."""
 
     provider: str
@@ -186,7 +190,7 @@ class AaveAddresses(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Aave(_FromJson):
+class Aave(FromJson):
     """Aave V3 market. `reserves` are in listing order, which determines their tokens' addresses."""
 
     market_id: str
@@ -219,7 +223,7 @@ class Aave(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Pool(_FromJson):
+class Pool(FromJson):
     """Uniswap V3 pool. `price` is in whole `quote` per whole `base`; `fee` is in millionths."""
 
     base: str
@@ -238,7 +242,7 @@ class Pool(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class Uniswap(_FromJson):
+class Uniswap(FromJson):
     """Uniswap V3 deployment. A profile lists (width, share of the value) of its bands, see `liquidity.py`."""
 
     addresses: dict[str, str]
@@ -252,7 +256,7 @@ class Uniswap(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
-class ChainTable(_FromJson):
+class ChainTable(FromJson):
     """Facts a replica of one chain is built from; a protocol missing on the chain is None."""
 
     chain: str
