@@ -29,6 +29,7 @@ from mayavi.protocols.aave.rules.liquidation import CLOSE_FACTOR_BPS, FULL_CLOSE
 from mayavi.protocols.aave.rules.v36 import FULL_CLOSE_BELOW_USD_E8
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
+from mayavi.worlds.exchange import ensure_exchange
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -64,9 +65,10 @@ class Loans:
 
     def __init__(self, env: ChainRowsEnv[Any], fork: Fork) -> None:
         """Fund all accounts, approve the contracts, and make the pool as deep as configured."""
+        ensure_exchange(fork)
         config: LiquidatorConfig = env.config
         self.env, self.config = env, config
-        self.block_seconds = chain(config.chain).block_seconds
+        self.block_seconds = chain(fork.chain_id).block_seconds
         self.liquidator, self.arbitrageur = account_address(LIQUIDATOR), account_address(ARBITRAGEUR)
         self.borrowers = [account_address(BORROWER.format(at)) for at in range(config.borrowers)]
         if config.pool_depth < 1:

@@ -26,6 +26,8 @@ from mayavi.gym_env.vesting.start import SCHEDULES, VestingConfig, starts_of
 from mayavi.numerics import portable
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.vesting_wallet import VestingWallet
+from mayavi.worlds.exchange import ensure_exchange
+from mayavi.worlds.world_chain import chain_of
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -75,7 +77,7 @@ class VestingRows(ChainRowsEnv[VestingConfig]):
     }
 
     def __init__(self, config: VestingConfig, rows: int = 1, **options: Any) -> None:
-        self.block_seconds = chain(config.chain).block_seconds
+        self.block_seconds = chain(chain_of(config.chain)).block_seconds
         super().__init__(config, rows, **options)
         length = config.horizon + 1
         self.columns |= {
@@ -102,6 +104,7 @@ class VestingRows(ChainRowsEnv[VestingConfig]):
     def prepare(self, fork: Fork) -> None:
         """Place a wallet of each schedule, fund the treasury and the arbitrageur, and approve the router."""
         self.holder, treasury, arbitrageur = (account_address(name) for name in (HOLDER, TREASURY, ARBITRAGEUR))
+        ensure_exchange(fork)
         self.trades = PoolTrades(fork, TOKEN, MONEY, FEE)
         self.wallets = [self._place_wallet(fork, schedule) for schedule in SCHEDULES]
         self._release_call: bytes = VestingWallet(fork, self.wallets[0]).contract.release.encode(self.trades.token)
