@@ -136,6 +136,11 @@ class AaveLending:
             amount -= 1
         return amount
 
+    def least_repayment(self, asset: str) -> int:
+        """Return the smallest repayment of `asset` that the pool takes while more is owed."""
+        index: int = self.market.pool.getReserveNormalizedVariableDebt(self.asset(asset).address)
+        return self.market.rules.least_repayment(index)
+
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
         """Supply collateral for many accounts from the balance of `payer`."""
         token, pool = self.market.token(asset), self.market.pool

@@ -25,6 +25,7 @@ from mayavi.protocols.aave.reverts import explain_missing_prices
 from mayavi.protocols.aave.rules.generation import Generation
 from mayavi.protocols.arguments import address_on, require_contract, require_fork
 from mayavi.protocols.tokens import Erc20
+from mayavi.worlds.world_chain import hint_for_missing
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import BoundFunction, Contract
@@ -113,7 +114,7 @@ class AaveV3:
         if pool is None and f"{self.prefix}.Pool" not in fork.labels:
             raise UnknownName(
                 f"no {self.title} market is known on chain {fork.chain_id}",
-                self.unknown_hint,
+                hint_for_missing(fork, self.unknown_hint),
             )
         place = f"{self.prefix}.Pool" if pool is None else pool
         self.fork = fork

@@ -60,6 +60,11 @@ class RulesV30:
         shares = (amount * RAY + index_ray // 2) // index_ray
         return (shares * index_ray + RAY // 2) // RAY
 
+    def least_repayment(self, index_ray: int) -> int:
+        """Smallest repayment that the pool takes while more is owed."""
+        del index_ray
+        return 1
+
     # -- liquidation --------------------------------------------------------------------------------------------------
 
     def liquidation(self, claim: Claim) -> Seizure | None:

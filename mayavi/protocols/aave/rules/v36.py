@@ -124,6 +124,10 @@ class RulesV36(RulesV33):
         shares = -(-amount * RAY // index_ray)
         return -(-shares * index_ray // RAY)
 
+    def least_repayment(self, index_ray: int) -> int:
+        """Smallest repayment that burns a share, since shares round down."""
+        return -(-index_ray // RAY)
+
     def _debt_value(self, claim: Claim, debt: int) -> int:
         return -(-debt * claim.debt.price // claim.debt.unit)
 
