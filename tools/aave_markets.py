@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from carried_protocols import with_older_protocols
 from facts.markets import FLASH_LOAN_PREMIUM_BPS, HOUR_OF_DAY_UTC, MARKETS, RATIO_GROWTH_BPS, MarketFacts
 from market_feeds import Feeds, feed_names, make_feeds
 from npm_packages import Packages, fetch_packages
@@ -94,7 +95,8 @@ def make_table(
     names = feed_names(reserves)
     tokens = make_tokens(reserves, older["tokens"], packages.tokens(document["chainId"]), facts.wrapped)
     wrapped = next((symbol for symbol, token in tokens.items() if token.get("kind") == "weth9"), None)
-    return {
+    carried = facts.world == facts.chain and "uniswap" in older
+    table = {
         "world": f"{facts.world}@{day:%Y-%m}",
         "chain": facts.chain,
         "title": f"{facts.title}, {day.day} {day:%B %Y}",
@@ -110,12 +112,15 @@ def make_table(
             "base_fee_wei": facts.base_fee_wei,
         },
         "sources": sources(entry),
-        "assumed": assumed(facts, stated),
+        "assumed": assumed(facts, stated, carried),
         "differences": differences(document),
         "tokens": tokens,
-        "feeds": make_feeds(reserves, names, timestamp, feeds_of.get((facts.chain, number), {})),
+        "feeds": make_feeds(
+            reserves, names, timestamp, feeds_of.get((facts.chain, number), {}), dict(facts.same_price)
+        ),
         "aave": make_market(name, facts, document, reserves, names, packages.book(name)),
     }
+    return with_older_protocols(table, older) if carried else table
 
 
 def older_table(chain: str) -> dict[str, Any]:
@@ -274,7 +279,7 @@ def sources(entry: dict[str, str]) -> list[dict[str, str]]:
     ]
 
 
-def assumed(facts: MarketFacts, stated: bool) -> list[dict[str, str]]:
+def assumed(facts: MarketFacts, stated: bool, carried: bool) -> list[dict[str, str]]:
     """What is in none of the sources."""
     texts = {
         "debt": "total debt, total supply, indexes and accounts are not recorded: one account has supplied exactly the "
@@ -287,6 +292,12 @@ def assumed(facts: MarketFacts, stated: bool) -> list[dict[str, str]]:
         "flash loans": f"a premium of {FLASH_LOAN_PREMIUM_BPS / 100:g} %",
         "names": "the provider's number, and its market's name where no older world has it",
     }
+    if carried:
+        texts["other protocols"] = (
+            f"contracts, parameters and amounts are those of the older world '{facts.chain}', at recorded prices; a "
+            "price that the market does not record is that world's. Their feeds are apart from Aave's where Aave reads "
+            "others: `ETH/USD.standard`"
+        )
     return [{"subject": subject, "text": text} for subject, text in texts.items()]
 
 

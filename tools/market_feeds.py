@@ -37,8 +37,18 @@ def feed_names(reserves: Mapping[str, dict[str, Any]]) -> dict[str, str]:
     return names
 
 
-def make_feeds(reserves: Mapping[str, dict[str, Any]], names: Mapping[str, str], timestamp: int, more: Feeds) -> Feeds:
-    """Build the feeds of a table; a base that the market lacks is taken from `more`, the feeds of another market."""
+def make_feeds(
+    reserves: Mapping[str, dict[str, Any]],
+    names: Mapping[str, str],
+    timestamp: int,
+    more: Feeds,
+    same_price: Mapping[str, str],
+) -> Feeds:
+    """Build the feeds of a table.
+
+    A base that the market lacks is that of a reserve with the same price, or taken from `more`, the feeds of another
+    market.
+    """
     plain: Feeds = {}
     followers: Feeds = {}
     for symbol, reserve in reserves.items():
@@ -46,14 +56,15 @@ def make_feeds(reserves: Mapping[str, dict[str, Any]], names: Mapping[str, str],
         if name in plain or name in followers:
             continue
         assert reserve["oracleDecimals"] == 8, f"the feed of {symbol} has {reserve['oracleDecimals']} decimals"
-        about = {"address": reserve["oracle"], "description": reserve.get("oracleDescription") or f"{symbol} / USD"}
+        about = {"address": reserve["oracle"], "description": _description(reserve) or f"{symbol} / USD"}
         base = _base(reserve)
         if base is None:
-            operator = "Chainlink" if re.fullmatch(r"[\w.]+ / \w+", reserve.get("oracleDescription") or "") else "Aave"
+            operator = "Chainlink" if re.fullmatch(r"[\w.]+ / \w+", _description(reserve)) else "Aave"
             plain[name] = {**about, "operator": operator, "answer": answer}
         else:
             followers[name] = {**about, "operator": "Aave", "base": base, "answer": answer}
-    return plain | _follow(followers, plain, reserves, names, timestamp, more)
+    priced = {**reserves, **{asset: reserves[symbol] for asset, symbol in same_price.items()}}
+    return plain | _follow(followers, plain, priced, names, timestamp, more)
 
 
 def _follow(
@@ -110,16 +121,20 @@ def _find(asset: str, plain: Feeds, reserves: Mapping[str, dict[str, Any]], name
 
 def _base(reserve: dict[str, Any]) -> str | None:
     """Asset whose price an adapter multiplies or discounts."""
-    if matched := _PRINCIPAL.fullmatch(reserve.get("oracleDescription") or ""):
+    if matched := _PRINCIPAL.fullmatch(_description(reserve)):
         return matched[1]
     parts = _parts(reserve)
     return parts[-2] if parts is not None and len(parts) > 2 else None
 
 
+def _description(reserve: dict[str, Any]) -> str:
+    return str(reserve.get("oracleDescription") or reserve.get("oracleName") or "")
+
+
 def _parts(reserve: dict[str, Any]) -> list[str] | None:
     """Assets of `Capped wstETH / stETH(ETH) / USD`: wstETH, ETH, USD; of a constant or unnamed price None."""
-    text = reserve.get("oracleDescription")
-    if text is None or "/" not in text or text.startswith(("PT ", "Fixed ")):
+    text = _description(reserve)
+    if "/" not in text or text.startswith(("PT ", "Fixed ")):
         return None
     parts = [part.strip() for part in text.removeprefix("Capped ").split("/")]
     return [matched[1] if (matched := re.search(r"\((\w+)\)$", part)) else part for part in parts]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = command_group("List, describe and build offline replicas.")
 
-Chain = Annotated[str, typer.Argument(metavar="CHAIN", help="A chain of `mayavi world list`.")]
+Chain = Annotated[str, typer.Argument(metavar="WORLD", help="A world of `mayavi world list`.")]
 BlockChoice = Annotated[
     int | None, typer.Option("--block", metavar="N", help="A block of `mayavi world list`; by default the newest.")
 ]
@@ -29,17 +29,22 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object.")
 
 @app.command("list")
 def list_worlds(as_json: JsonFlag = False) -> None:
-    """List the chains and blocks that have a replica, and whether it is built. The first of a chain is its default."""
-    from mayavi.worlds import describe_world, world_blocks, world_names
+    """List the replicas: chains, of which the first is the default, and markets of Aave V3.6, and which are built."""
+    from mayavi.worlds import describe_world, market_names, world_blocks, world_names
 
     worlds = [describe_world(name, block) for name in world_names() for block in world_blocks(name)]
+    worlds += [describe_world(name) for name in market_names()]
     if as_json:
         print_json({"worlds": [summary(world) for world in worlds]})
         return
-    columns = [Column("chain", right=False, style="bold"), Column("block"), Column("what", right=False)]
-    columns.append(Column("built", right=False))
-    rows = [(each.chain, f"{each.block.number:,}", each.title, "yes" if each.snapshot else "no") for each in worlds]
-    print_table(columns, rows)
+    columns = [Column("world", right=False, style="bold"), Column("block"), Column("date", right=False)]
+    columns += [Column(title, right=False) for title in ("Aave", "what", "built")]
+    print_table(columns, [_row(each) for each in worlds])
+
+
+def _row(world: WorldDescription) -> tuple[str, ...]:
+    built = "yes" if world.snapshot else "no"
+    return world.world, f"{world.block.number:,}", world.date, f"V{world.aave}", world.title.rpartition(",")[0], built
 
 
 @app.command("info", short_help="Describe a replica: contracts, sources, differences.")
@@ -62,6 +67,7 @@ def info(
             **summary(world),
             "contents": list(world.contents),
             "sources": [{"what": each.what, "from": each.origin, "date": each.date} for each in world.sources],
+            "assumed": [{"subject": each.subject, "text": each.text} for each in world.assumed],
             "differences": [{"subject": each.subject, "text": each.text} for each in world.differences],
         }
         print_json(document | ({"names": labels} if names else {}))
@@ -73,14 +79,16 @@ def info(
     print_facts(
         [
             ("chain", f"{world.chain} ({world.chain_id}), {world.title}"),
-            ("block", f"{world.block.number:,}, rules of {world.hardfork}"),
+            ("block", f"{world.block.number:,} of {world.date}, rules of {world.hardfork}"),
             ("built", str(world.snapshot) if world.snapshot else f"not yet; `mayavi world build {which}` does it"),
             ("names", f"`mayavi world info {which} --names` lists them with their addresses"),
         ]
     )
     print_section("contents", world.contents)
     dated = [f"{each.what}: {each.origin}" + (f", {each.date}" if each.date else "") for each in world.sources]
-    print_section("sources", dated)
+    print_section("recorded" if world.assumed else "sources", dated)
+    if world.assumed:
+        print_section("assumed", [f"{each.subject}: {each.text}" for each in world.assumed])
     print_section(f"differences from {world.chain}", [f"{each.subject}: {each.text}" for each in world.differences])
 
 
@@ -113,7 +121,9 @@ def build(
     if as_json:
         place = str(snapshot) if snapshot else None
         timing = {"built": built, "seconds": round(took_s, 3)}
-        print_json({"chain": chain, "block": number, "digest": digest, **timing, "snapshot": place})
+        print_json(
+            {"chain": chain, "world": world.world, "block": number, "digest": digest, **timing, "snapshot": place}
+        )
         return
     facts = [
         (chain, f"{'built' if built else 'opened'} in {took_s:.2f} s"),
@@ -161,6 +171,9 @@ def refuse_unwritable(output: Path) -> None:
 def summary(world: WorldDescription) -> dict[str, object]:
     """The JSON summary of a world."""
     return {
+        "world": world.world,
+        "aave": world.aave,
+        "date": world.date,
         "chain": world.chain,
         "title": world.title,
         "chain_id": world.chain_id,

@@ -1,6 +1,6 @@
 """Offline replicas of chains, built from the protocols' own compiled code.
 
-    from mayavi.worlds import describe_world, open_world, world_names
+    from mayavi.worlds import describe_world, market_names, open_world, world_names
 
 `Fork.replica(chain, block=…)` is `open_world(chain, block=…)`. Importing this package is cheap; the work is done in its
 modules.
@@ -17,7 +17,7 @@ from mayavi.evm.fork import Fork, register_replica_builder
 if TYPE_CHECKING:
     from mayavi.worlds.description import WorldDescription
 
-__all__ = ["describe_world", "open_world", "world_blocks", "world_names"]
+__all__ = ["describe_world", "market_names", "open_world", "world_blocks", "world_names"]
 
 
 def world_names() -> list[str]:
@@ -25,6 +25,13 @@ def world_names() -> list[str]:
     from mayavi.worlds.tables.paths import chain_names
 
     return chain_names()
+
+
+def market_names() -> list[str]:
+    """Return the worlds that hold one market of Aave V3.6 each: `ethereum@2025-12`, `ethereum-lido@2025-12`, …"""
+    from mayavi.worlds.tables.paths import market_names as names
+
+    return names()
 
 
 def world_blocks(chain: str) -> list[int | None]:
@@ -44,9 +51,10 @@ def open_world(
 ) -> Fork:
     """Open the replica of `chain` from its cached snapshot, or build and cache it (always on `rebuild`).
 
-    `block` is one of `world_blocks(chain)`. `progress(what, done, total)` is called while it is built. Raises
-    `UnknownName` with the nearest names for an unknown chain, `UsageError` with the blocks there are for an unknown
-    block, `SetupError` if contract packages are missing.
+    `chain` is one of `world_names()` or `market_names()`; of the latter the part before the `@` is enough where no
+    chain is called so: `plasma`. `block` is one of `world_blocks(chain)`. `progress(what, done, total)` is called while
+    it is built. Raises `UnknownName` with the nearest names for an unknown chain, `UsageError` with the blocks there
+    are for an unknown block, `SetupError` if contract packages are missing.
     """
     from mayavi.worlds.cache import open_replica
 

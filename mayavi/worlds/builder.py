@@ -18,7 +18,7 @@ from mayavi.worlds.deploy.feeds import deploy_feeds
 from mayavi.worlds.deploy.tokens import deploy_tokens
 from mayavi.worlds.deploy.uniswap import create_pool, deploy_uniswap
 from mayavi.worlds.labels import chain_labels
-from mayavi.worlds.tables.chain import Aave, ChainTable
+from mayavi.worlds.tables.chain import Aave, ChainTable, Uniswap
 from mayavi.worlds.tables.market import MarketTable
 
 Progress = Callable[[str, int, int], None]
@@ -32,7 +32,7 @@ def build_replica(
     """Deploy everything in `table` on an empty chain; the fork is at the table's block."""
     fork = _empty_chain(table)
     deployment = Deployment(fork, artifacts)
-    steps = _market_steps(deployment, table) if isinstance(table, MarketTable) else _chain_steps(deployment, table)
+    steps = _steps(deployment, table)
     for done, (what, step) in enumerate(steps):
         if progress:
             progress(what, done, len(steps))
@@ -43,51 +43,23 @@ def build_replica(
     return fork
 
 
-def _market_steps(deployment: Deployment, table: MarketTable) -> list[Step]:
-    market = table.aave
-    fill = partial(fill_market, deployment, market, table.tokens, holder=MARKET)
-    return [
-        *_token_steps(deployment, table),
-        (f"Aave V3.6 with {len(market.reserves)} reserves", partial(deploy_market, deployment, market, table.feeds)),
-        (f"Aave V3.6 liquidity and {len(market.emodes)} eModes", fill),
-    ]
-
-
-def _token_steps(deployment: Deployment, table: ChainTable | MarketTable) -> list[Step]:
+def _steps(deployment: Deployment, table: ChainTable | MarketTable) -> list[Step]:
+    """Steps of the build, in order."""
     feeds = partial(deploy_feeds, deployment, table.feeds, timestamp=table.block.timestamp)
-    return [
+    steps: list[Step] = [
         (f"{len(table.tokens)} tokens", partial(deploy_tokens, deployment, table.tokens)),
         (f"{len(table.feeds)} price feeds", feeds),
     ]
-
-
-def _chain_steps(deployment: Deployment, table: ChainTable) -> list[Step]:
-    uniswap = table.uniswap
-
-    def lending_contracts(prefix: str, market: Aave) -> None:
-        admin, treasury = to_address(market.addresses.acl_admin), to_address(market.addresses.treasury)
-        deploy_aave(deployment, market, table.feeds, admin=admin, treasury=treasury, prefix=prefix)
-
-    def lending_liquidity(prefix: str, market: Aave) -> None:
-        fill_aave(deployment, market, table.tokens, holder=MARKET, prefix=prefix)
-        for reserve in market.reserves:
-            close_reserve(deployment, reserve, admin=to_address(market.addresses.acl_admin), prefix=prefix)
-
-    def uniswap_contracts() -> None:
-        deploy_uniswap(deployment, uniswap, wrapped_native=table.wrapped_native, native=table.native)
-
-    def uniswap_pools() -> None:
-        for pool in uniswap.pools:
-            create_pool(deployment, uniswap, pool, table.tokens, holder=MARKET)
-
-    steps = _token_steps(deployment, table)
+    if isinstance(table, MarketTable):
+        v36, fill = table.aave, partial(fill_market, deployment, table.aave, table.tokens, holder=MARKET)
+        steps.append(
+            (f"Aave V3.6 with {len(v36.reserves)} reserves", partial(deploy_market, deployment, v36, table.feeds))
+        )
+        steps.append((f"Aave V3.6 liquidity and {len(v36.emodes)} efficiency modes", fill))
     for prefix, market in table.lending_markets.items():
-        steps.append((f"{prefix} with {len(market.reserves)} reserves", partial(lending_contracts, prefix, market)))
-        steps.append((f"{prefix} liquidity", partial(lending_liquidity, prefix, market)))
-    steps += [
-        ("Uniswap V3", uniswap_contracts),
-        (f"{len(uniswap.pools)} Uniswap V3 pools", uniswap_pools),
-    ]
+        steps += _lending_steps(deployment, table, prefix, market)
+    if table.uniswap:
+        steps += _uniswap_steps(deployment, table, table.uniswap)
     if compound := table.compound:
         build = partial(deploy_compound, deployment, compound, table.tokens, holder=MARKET)
         steps.append((f"{len(compound.markets)} Compound V3 markets", build))
@@ -95,6 +67,32 @@ def _chain_steps(deployment: Deployment, table: ChainTable) -> list[Step]:
         build = partial(deploy_curve, deployment, curve, table.tokens, holder=MARKET)
         steps.append((f"{len(curve.pools)} Curve pools", build))
     return steps
+
+
+def _lending_steps(deployment: Deployment, table: ChainTable | MarketTable, prefix: str, market: Aave) -> list[Step]:
+    admin, treasury = to_address(market.addresses.acl_admin), to_address(market.addresses.treasury)
+
+    def contracts() -> None:
+        deploy_aave(deployment, market, table.feeds, admin=admin, treasury=treasury, prefix=prefix)
+
+    def liquidity() -> None:
+        fill_aave(deployment, market, table.tokens, holder=MARKET, prefix=prefix)
+        for reserve in market.reserves:
+            close_reserve(deployment, reserve, admin=admin, prefix=prefix)
+
+    return [(f"{prefix} with {len(market.reserves)} reserves", contracts), (f"{prefix} liquidity", liquidity)]
+
+
+def _uniswap_steps(deployment: Deployment, table: ChainTable | MarketTable, uniswap: Uniswap) -> list[Step]:
+    wrapped = table.wrapped_native
+    assert wrapped is not None, f"{table.title}: Uniswap needs a wrapped native token"
+
+    def pools() -> None:
+        for pool in uniswap.pools:
+            create_pool(deployment, uniswap, pool, table.tokens, holder=MARKET)
+
+    contracts = partial(deploy_uniswap, deployment, uniswap, wrapped_native=wrapped, native=table.native)
+    return [("Uniswap V3", contracts), (f"{len(uniswap.pools)} Uniswap V3 pools", pools)]
 
 
 def _empty_chain(table: ChainTable | MarketTable) -> Fork:

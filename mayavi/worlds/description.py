@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from mayavi.worlds.cache import cached_replica
 from mayavi.worlds.deploy.compound import COMPOUND_DIFFERENCES, describe_compound
 from mayavi.worlds.deploy.curve import CURVE_DIFFERENCES, describe_curve
-from mayavi.worlds.tables.chain import Aave, Block, Difference, Source
+from mayavi.worlds.tables.chain import Aave, Block, Difference, Source, Uniswap
 from mayavi.worlds.tables.market import Market, MarketTable, load_world
 
 
@@ -33,63 +34,50 @@ class WorldDescription:
     snapshot: Path | None
     assumed: tuple[Difference, ...] = ()
 
+    @property
+    def date(self) -> str:
+        """Day of the block, UTC: 2025-12-09."""
+        return datetime.fromtimestamp(self.block.timestamp, UTC).date().isoformat()
+
 
 def describe(chain: str, block: int | None = None) -> WorldDescription:
     """Describe the replica of `chain` at `block` without building it."""
     table = load_world(chain, block)
-    if isinstance(table, MarketTable):
-        return _describe_market_world(table)
-    pools = ", ".join(f"{pool.base}/{pool.quote} {pool.fee / 10_000:g} %" for pool in table.uniswap.pools)
-    contents = (
-        *(_describe_market(_MARKETS[prefix], market) for prefix, market in table.lending_markets.items()),
-        f"Uniswap V3: {pools}",
-        *([describe_compound(table.compound)] if table.compound else []),
-        *([describe_curve(table.curve)] if table.curve else []),
-        f"{len(table.tokens)} tokens, {len(table.feeds)} price feeds",
-    )
+    market = table.aave if isinstance(table, MarketTable) else None
     return WorldDescription(
-        world=table.chain,
-        aave="3.0",
+        world=table.world if isinstance(table, MarketTable) else table.chain,
+        aave=market.version if market else "3.0",
         chain=table.chain,
         title=table.title,
         chain_id=table.chain_id,
         hardfork=table.hardfork,
         block=table.block,
-        contents=contents,
+        contents=(
+            *((_describe_market(f"Aave V{market.version}", market), _describe_emodes(market)) if market else ()),
+            *(_describe_market(_MARKETS[prefix], each) for prefix, each in table.lending_markets.items()),
+            *([_describe_pools(table.uniswap)] if table.uniswap else []),
+            *([describe_compound(table.compound)] if table.compound else []),
+            *([describe_curve(table.curve)] if table.curve else []),
+            f"{len(table.tokens)} tokens, {len(table.feeds)} price feeds",
+        ),
         sources=table.sources,
         differences=(
             *table.differences,
             *(COMPOUND_DIFFERENCES if table.compound else ()),
             *(CURVE_DIFFERENCES if table.curve else ()),
             *_TOKENS_AND_FEEDS,
-            *_V30_AND_UNISWAP,
+            *(_V36 if market else _V30),
+            *(_UNISWAP if table.uniswap else _NO_UNISWAP),
             *_BLOCKS,
         ),
         snapshot=cached_replica(chain, block=block),
+        assumed=table.assumed if isinstance(table, MarketTable) else (),
     )
 
 
-def _describe_market_world(table: MarketTable) -> WorldDescription:
-    market = table.aave
-    contents = (
-        _describe_market(f"Aave V{market.version}", market),
-        _describe_emodes(market),
-        f"{len(table.tokens)} tokens, {len(table.feeds)} price feeds",
-    )
-    return WorldDescription(
-        world=table.world,
-        aave=market.version,
-        chain=table.chain,
-        title=table.title,
-        chain_id=table.chain_id,
-        hardfork=table.hardfork,
-        block=table.block,
-        contents=contents,
-        sources=table.sources,
-        differences=(*table.differences, *_TOKENS_AND_FEEDS, *_V36, *_BLOCKS),
-        snapshot=cached_replica(table.world),
-        assumed=table.assumed,
-    )
+def _describe_pools(uniswap: Uniswap) -> str:
+    pools = ", ".join(f"{pool.base}/{pool.quote} {pool.fee / 10_000:g} %" for pool in uniswap.pools)
+    return f"Uniswap V3: {pools}"
 
 
 def _describe_emodes(market: Market) -> str:
@@ -120,7 +108,7 @@ _TOKENS_AND_FEEDS = (
         "Price adapters multiply their base feed by a ratio set by the owner, instead of reading it from the token",
     ),
 )
-_V30_AND_UNISWAP = (
+_V30 = (
     Difference(
         "Aave code",
         "@aave/core-v3 1.19.3, pool revision 1; the real chain had been upgraded within version 3.0 by then. Libraries "
@@ -132,6 +120,8 @@ _V30_AND_UNISWAP = (
         "one account holds all positions: half of each supply cap is supplied; 90 % of optimal usage on Ethereum and "
         "60 % elsewhere is borrowed, or 90 % of the borrow cap where that is less. These amounts are assumptions",
     ),
+)
+_UNISWAP = (
     Difference(
         "Uniswap liquidity",
         "assumed value locked, in bands around the price (the table lists them); one account owns all positions, "
@@ -153,8 +143,8 @@ _V36 = (
         "the account 'Mayavi.Market' holds all supply; what an aToken holds beyond its virtual balance was sent to it",
     ),
     Difference("frozen reserves", "a loan-to-value ratio that waits for a reserve to be unfrozen is not recorded"),
-    Difference("exchanges", "no Uniswap, Curve or Compound: a scenario that needs a pool creates it"),
 )
+_NO_UNISWAP = (Difference("exchanges", "none, and no other protocol than Aave"),)
 _BLOCKS = (
     Difference(
         "blocks",

@@ -8,7 +8,7 @@ from mayavi.evm.address import checksum
 from mayavi.worlds.deploy.compound import compound_labels
 from mayavi.worlds.deploy.curve import curve_labels
 from mayavi.worlds.deploy.feeds import feed_label
-from mayavi.worlds.tables.chain import Aave, ChainTable, chain_names, load_table
+from mayavi.worlds.tables.chain import Aave, ChainTable, Uniswap, chain_names, load_table
 from mayavi.worlds.tables.market import Market, MarketTable
 
 _UNISWAP = {
@@ -40,7 +40,12 @@ def chain_labels(table: ChainTable | MarketTable) -> dict[str, str]:
     """Return every label of the table's chain with its checksummed address, sorted."""
     found = {symbol: token.address for symbol, token in table.tokens.items()}
     found |= {feed_label(name, feed): feed.address for name, feed in table.feeds.items()}
-    found |= _market_labels(table.aave) if isinstance(table, MarketTable) else _protocol_labels(table)
+    found |= _market_labels(table.aave) if isinstance(table, MarketTable) else {}
+    for prefix, market in table.lending_markets.items():
+        found |= _lending_labels(prefix, market)
+    found |= _uniswap_labels(table.uniswap) if table.uniswap else {}
+    found |= compound_labels(table.compound) if table.compound else {}
+    found |= curve_labels(table.curve) if table.curve else {}
     return {label: checksum(found[label]) for label in sorted(found)}
 
 
@@ -54,16 +59,10 @@ def _market_labels(market: Market) -> dict[str, str]:
     return found
 
 
-def _protocol_labels(table: ChainTable) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for prefix, market in table.lending_markets.items():
-        found |= _lending_labels(prefix, market)
-    contracts = table.uniswap.addresses
-    found |= {f"UniswapV3.{label}": contracts[field] for field, label in _UNISWAP.items() if field in contracts}
-    found |= {f"UniswapV3.{pool.name}": pool.address for pool in table.uniswap.pools}
-    found |= compound_labels(table.compound) if table.compound else {}
-    found |= curve_labels(table.curve) if table.curve else {}
-    return found
+def _uniswap_labels(uniswap: Uniswap) -> dict[str, str]:
+    contracts = uniswap.addresses
+    found = {f"UniswapV3.{label}": contracts[field] for field, label in _UNISWAP.items() if field in contracts}
+    return found | {f"UniswapV3.{pool.name}": pool.address for pool in uniswap.pools}
 
 
 def _lending_labels(prefix: str, market: Aave) -> dict[str, str]:

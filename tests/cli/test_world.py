@@ -112,3 +112,32 @@ def test_a_damaged_replica_is_said_to_be_built_anew(run_mayavi, tmp_path: Path) 
     assert "the cached replica of ethereum is built again" in finished.stderr
     again = json.loads(finished.stdout)
     assert (again["built"], again["digest"]) == (True, first["digest"])
+
+
+def test_list_names_date_and_version_of_every_market(run_mayavi, tmp_path: Path) -> None:
+    here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
+    listed = json.loads(run_mayavi("world", "list", "--json", env=here).stdout)["worlds"]
+    found = {each["world"]: (each["aave"], each["date"]) for each in reversed(listed)}
+    assert found["ethereum"] == ("3.0", "2024-01-13")
+    assert found["ethereum-lido@2025-12"] == ("3.6", "2025-12-09")
+    assert found["mantle@2026-02"] == ("3.6", "2026-02-17")
+    lines = run_mayavi("world", "list", env=here).stdout.splitlines()
+    plasma = next(line for line in lines if line.startswith("plasma@2025-12"))
+    assert plasma.split() == ["plasma@2025-12", "8,347,514", "2025-12-09", "V3.6", "Plasma", "no"]
+
+
+def test_info_of_a_market_says_what_is_recorded_and_what_is_assumed(run_mayavi, tmp_path: Path) -> None:
+    here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
+    text = run_mayavi("world", "info", "plasma", env=here).stdout
+    recorded, assumed = text.index("\nrecorded\n"), text.index("\nassumed\n")
+    assert recorded < text.index("protocol-v3.6-upgrade") < assumed < text.index("nobody has borrowed")
+    found = json.loads(run_mayavi("world", "info", "plasma", "--json", env=here).stdout)
+    assert found["world"] == "plasma@2025-12"
+    assert {each["subject"] for each in found["assumed"]} >= {"debt", "ratio caps", "principal tokens", "time"}
+    assert json.loads(run_mayavi("world", "info", "--json", env=here).stdout)["assumed"] == []
+
+
+def test_an_unknown_market_is_a_misuse_with_the_nearest_name(run_mayavi) -> None:
+    finished = run_mayavi("world", "info", "ethereum@2025-11")
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("error: unknown chain 'ethereum@2025-11'\n  did you mean 'ethereum@2025-12'")

@@ -20,6 +20,8 @@ class MarketFacts:
     base_fee_wei: int = 1_000_000
     block: int | None = None
     """Stands for the block where the parameter files state none."""
+    same_price: tuple[tuple[str, str], ...] = ()
+    """(asset, reserve with the same price): bases of adapters whose own feed the market does not list."""
 
 
 # Rules: those of `mayavi.evm.chains` at the date; elsewhere Cancun's, which the code of V3.6 needs.
@@ -32,7 +34,7 @@ MARKETS = {
         "ethereum-etherfi", "ethereum", "Ethereum, EtherFi's market", "ETH", "WETH", 12, "osaka", 60_000_000, 10**9
     ),
     "AaveV3Optimism": MarketFacts("optimism", "optimism", "Optimism", "ETH", "WETH", 2, "prague"),
-    "AaveV3Gnosis": MarketFacts("gnosis", "gnosis", "Gnosis", "xDAI", "WXDAI", 5),
+    "AaveV3Gnosis": MarketFacts("gnosis", "gnosis", "Gnosis", "xDAI", "WXDAI", 5, same_price=(("DAI", "WXDAI"),)),
     "AaveV3Metis": MarketFacts("metis", "metis", "Metis", "METIS", None, 2),
     "AaveV3Polygon": MarketFacts("polygon", "polygon", "Polygon", "POL", "WPOL", 2, "prague"),
     "AaveV3Sonic": MarketFacts("sonic", "sonic", "Sonic", "S", "wS", 1),

@@ -12,7 +12,20 @@ from pathlib import Path
 from typing import Any, Self
 
 from mayavi.errors import UnknownName
-from mayavi.worlds.tables.chain import Block, ChainTable, Difference, Feed, FromJson, Source, Token, load_table
+from mayavi.worlds.tables.chain import (
+    Aave,
+    Block,
+    ChainTable,
+    Difference,
+    Feed,
+    FromJson,
+    Source,
+    Token,
+    Uniswap,
+    load_table,
+)
+from mayavi.worlds.tables.compound import Compound
+from mayavi.worlds.tables.curve import Curve
 from mayavi.worlds.tables.paths import is_market, market_name, market_path, replica_block
 
 
@@ -137,7 +150,10 @@ class Market(FromJson):
 
 @dataclass(frozen=True, slots=True)
 class MarketTable(FromJson):
-    """Facts that the world of one market is built from. `assumed` says what is in no source."""
+    """Facts that the world of one market is built from. `assumed` says what is in no source.
+
+    Other protocols are there where the chain has an older world, which they are taken from.
+    """
 
     world: str
     chain: str
@@ -153,6 +169,15 @@ class MarketTable(FromJson):
     tokens: dict[str, Token]
     feeds: dict[str, Feed]
     aave: Market
+    spark: Aave | None = None
+    uniswap: Uniswap | None = None
+    compound: Compound | None = None
+    curve: Curve | None = None
+
+    @property
+    def lending_markets(self) -> dict[str, Aave]:
+        """Other markets, of Aave V3.0's code, by label prefix."""
+        return {"Spark": self.spark} if self.spark else {}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:  # noqa: D102
@@ -166,6 +191,10 @@ class MarketTable(FromJson):
                 "tokens": {symbol: Token.from_json(token) for symbol, token in data["tokens"].items()},
                 "feeds": {name: Feed.from_json(feed) for name, feed in data["feeds"].items()},
                 "aave": Market.from_json(data["aave"]),
+                "spark": Aave.from_json(data["spark"]) if "spark" in data else None,
+                "uniswap": Uniswap.from_json(data["uniswap"]) if "uniswap" in data else None,
+                "compound": Compound.from_json(data["compound"]) if "compound" in data else None,
+                "curve": Curve.from_json(data["curve"]) if "curve" in data else None,
             }
         )
 
