@@ -18,4 +18,4 @@ def hint_for_missing(fork: Fork, otherwise: str) -> str:
     world = fork.source.get("world")
     if world is None:
         return otherwise
-    return f"the world '{world}' has Aave alone: take '{chain_of(str(world))}', or look at `mayavi world info {world}`"
+    return f"`mayavi world info {world}` says what that world has; '{chain_of(str(world))}' may have it"

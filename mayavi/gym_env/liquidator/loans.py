@@ -29,7 +29,6 @@ from mayavi.protocols.aave.rules.liquidation import CLOSE_FACTOR_BPS, FULL_CLOSE
 from mayavi.protocols.aave.rules.v36 import FULL_CLOSE_BELOW_USD_E8
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
-from mayavi.worlds.exchange import ensure_exchange
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -65,7 +64,6 @@ class Loans:
 
     def __init__(self, env: ChainRowsEnv[Any], fork: Fork) -> None:
         """Fund all accounts, approve the contracts, and make the pool as deep as configured."""
-        ensure_exchange(fork)
         config: LiquidatorConfig = env.config
         self.env, self.config = env, config
         self.block_seconds = chain(fork.chain_id).block_seconds

@@ -26,7 +26,6 @@ from mayavi.gym_env.vesting.start import SCHEDULES, VestingConfig, starts_of
 from mayavi.numerics import portable
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.vesting_wallet import VestingWallet
-from mayavi.worlds.exchange import ensure_exchange
 from mayavi.worlds.world_chain import chain_of
 
 if TYPE_CHECKING:
@@ -104,7 +103,6 @@ class VestingRows(ChainRowsEnv[VestingConfig]):
     def prepare(self, fork: Fork) -> None:
         """Place a wallet of each schedule, fund the treasury and the arbitrageur, and approve the router."""
         self.holder, treasury, arbitrageur = (account_address(name) for name in (HOLDER, TREASURY, ARBITRAGEUR))
-        ensure_exchange(fork)
         self.trades = PoolTrades(fork, TOKEN, MONEY, FEE)
         self.wallets = [self._place_wallet(fork, schedule) for schedule in SCHEDULES]
         self._release_call: bytes = VestingWallet(fork, self.wallets[0]).contract.release.encode(self.trades.token)

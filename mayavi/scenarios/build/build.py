@@ -37,7 +37,6 @@ from mayavi.scenarios.figures.tally import ScenarioTally
 from mayavi.scenarios.models.agents import LaunchTrader, OracleShock
 from mayavi.scenarios.models.config import GOVERNANCE, PRICES, ScenarioConfig
 from mayavi.sim.rows import KpiRow
-from mayavi.worlds.exchange import ensure_exchange
 from mayavi.worlds.world_chain import chain_of
 
 if TYPE_CHECKING:
@@ -210,7 +209,6 @@ def pace(config: ScenarioConfig) -> tuple[int, int]:
 def create(config: ScenarioConfig, fork: Fork) -> None:
     """Create the tokens, pools and markets that the scenario adds to the chain."""
     try:
-        ensure_exchange(fork)
         for symbol, token in config.tokens.items():
             create_token(fork, symbol, token)
         for name, pool in config.pools.items():
