@@ -15,6 +15,7 @@ from mayavi.errors import ActionRefused, CallReverted
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.flash_loan import FlashLoan, take_flash_loan
+from mayavi.protocols.aave.later_actions import LaterActions
 from mayavi.protocols.aave.reserve import fraction
 from mayavi.protocols.aave.reverts import explain, explain_missing_prices, simulate_funded
 from mayavi.protocols.aave.risk import Holding, liquidation_price
@@ -80,7 +81,7 @@ class _Line(NamedTuple):
     own_price: bool
 
 
-class AaveAccount:
+class AaveAccount(LaterActions):
     """Account on an Aave V3 market, made by `market.account(address)`. Amounts are in smallest units.
 
     Accounts are equal if market, address and fork are equal; a copy of a fork is another fork.
@@ -205,6 +206,10 @@ class AaveAccount:
         """Efficiency mode of the account; 0 is none."""
         category: int = self.market.pool.getUserEMode(self.address)
         return category
+
+    def borrowing_power_bps(self, asset: AddressLike) -> int:
+        """Return the loan to value of `asset` for this account, in the eMode it has chosen."""
+        return self.market.borrowing_power_bps(asset, self.emode)
 
     def supplied(self, asset: AddressLike) -> int:
         """Return the supplied amount of `asset`, with interest up to now."""

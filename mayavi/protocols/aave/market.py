@@ -20,6 +20,7 @@ from mayavi.errors import BadArgument, CallReverted, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.protocols.aave.account import AaveAccount
 from mayavi.protocols.aave.account_data import AccountData, AccountsData
+from mayavi.protocols.aave.pool_abi import POOL_ABI
 from mayavi.protocols.aave.reserve import Configuration, EMode, Reserve
 from mayavi.protocols.aave.reverts import explain_missing_prices
 from mayavi.protocols.aave.rules.generation import Generation
@@ -32,50 +33,6 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.protocols.aave.rules.v30 import RulesV30
 
-_POOL = [
-    "supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode)",
-    "withdraw(address asset, uint256 amount, address to)",
-    "borrow(address asset, uint256 amount, uint256 interestRateMode, uint16 referralCode, address onBehalfOf)",
-    "repay(address asset, uint256 amount, uint256 interestRateMode, address onBehalfOf)",
-    "setUserUseReserveAsCollateral(address asset, bool useAsCollateral)",
-    "setUserEMode(uint8 categoryId)",
-    "liquidationCall(address collateral, address debt, address user, uint256 debtToCover, bool receiveAToken)",
-    "getUserAccountData(address user) view returns (uint256 collateral, uint256 debt, uint256 available,"
-    " uint256 threshold, uint256 ltv, uint256 healthFactor)",
-    "getReserveData(address asset) view returns ((uint256 configuration, uint128 liquidityIndex,"
-    " uint128 liquidityRate, uint128 variableBorrowIndex, uint128 variableBorrowRate, uint128 stableBorrowRate,"
-    " uint40 lastUpdate, uint16 id, address aToken, address stableDebtToken, address variableDebtToken,"
-    " address rateStrategy, uint128 accruedToTreasury, uint128 unbacked, uint128 isolatedDebt) data)",
-    "getReserveNormalizedIncome(address asset) view returns (uint256)",
-    "getReserveNormalizedVariableDebt(address asset) view returns (uint256)",
-    "getReservesList() view returns (address[])",
-    "getUserConfiguration(address user) view returns (uint256)",
-    "getUserEMode(address user) view returns (uint256)",
-    "getEModeCategoryData(uint8 id) view returns"
-    " ((uint16 ltv, uint16 threshold, uint16 bonus, address priceSource, string label) category)",
-    "getEModeCategoryCollateralBitmap(uint8 id) view returns (uint128)",
-    "getEModeCategoryBorrowableBitmap(uint8 id) view returns (uint128)",
-    "getEModeCategoryLtvzeroBitmap(uint8 id) view returns (uint128)",
-    "getVirtualUnderlyingBalance(address asset) view returns (uint128)",
-    "getReserveDeficit(address asset) view returns (uint256)",
-    "POOL_REVISION() view returns (uint256)",
-    "eliminateReserveDeficit(address asset, uint256 amount) returns (uint256)",
-    "multicall(bytes[] data) returns (bytes[] results)",
-    "approvePositionManager(address positionManager, bool approve)",
-    "renouncePositionManagerRole(address user)",
-    "isApprovedPositionManager(address user, address positionManager) view returns (bool)",
-    "setUserUseReserveAsCollateralOnBehalfOf(address asset, bool useAsCollateral, address onBehalfOf)",
-    "setUserEModeOnBehalfOf(uint8 categoryId, address onBehalfOf)",
-    "FLASHLOAN_PREMIUM_TOTAL() view returns (uint128)",
-    "FLASHLOAN_PREMIUM_TO_PROTOCOL() view returns (uint128)",
-    "ADDRESSES_PROVIDER() view returns (address)",
-    "event LiquidationCall(address indexed collateral, address indexed debt, address indexed user, uint256 covered,"
-    " uint256 seized, address liquidator, bool receiveAToken)",
-    "event DeficitCreated(address indexed user, address indexed debtAsset, uint256 amount)",
-    "event DeficitCovered(address indexed reserve, address caller, uint256 amount)",
-    "event FlashLoan(address indexed target, address initiator, address indexed asset, uint256 amount,"
-    " uint8 interestRateMode, uint256 premium, uint16 indexed referralCode)",
-]
 _PROVIDER = ["getPriceOracle() view returns (address)", "getAddress(bytes32 id) view returns (address)"]
 _UMBRELLA = b"UMBRELLA".ljust(32, b"\0")
 _ORACLE = [
@@ -106,7 +63,7 @@ class AaveV3:
     prefix: ClassVar[str] = "AaveV3"
     """Prefix of this market's contract names in `fork.labels`."""
     title: ClassVar[str] = "Aave V3"
-    pool_abi: ClassVar[list[str]] = _POOL
+    pool_abi: ClassVar[list[str]] = POOL_ABI
     unknown_hint: ClassVar[str] = "give the address of its pool, or open a fork of a chain that has one"
 
     def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
@@ -272,6 +229,20 @@ class AaveV3:
         if self.generation.ltvzero_bitmaps:
             return self._in_bitmap(self.pool.getEModeCategoryLtvzeroBitmap(category))
         return []
+
+    def borrowing_power_bps(self, asset: AddressLike, category: int = 0) -> int:
+        """Return the loan to value of `asset` for accounts in eMode `category`; 0 is none."""
+        address = self.address_of(asset)
+        if category and address in self.emode_collateral(category):
+            return 0 if address in self.emode_ltvzero(category) else self.emode(category).ltv_bps
+        return self.configuration(self.reserve_data(address)).ltv_bps
+
+    def liquidation_bonus_bps(self, asset: AddressLike, category: int = 0) -> int:
+        """Return the liquidation bonus of `asset` for accounts in eMode `category`, counted from 100 %."""
+        address = self.address_of(asset)
+        if category and address in self.emode_collateral(category):
+            return self.emode(category).liquidation_bonus_bps
+        return self.configuration(self.reserve_data(address)).liquidation_bonus_bps
 
     def _in_bitmap(self, bitmap: int) -> list[bytes]:
         return [each for each in self.pool.getReservesList() if bitmap >> self.reserve_data(each).id & 1]
