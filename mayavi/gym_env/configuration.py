@@ -48,7 +48,9 @@ class EnvConfig(Model):
 class ChainConfig(EnvConfig):
     """Settings common to environments on a chain."""
 
-    chain: str = Field("ethereum", description="chain whose contracts are used")
+    chain: str = Field(
+        "ethereum", description="chain whose contracts are used, or a world of it: `ethereum@2025-12` has Aave V3.6"
+    )
     step_blocks: int = Field(18_000, ge=1, le=10_000_000, description="blocks per step")
 
 

@@ -156,7 +156,7 @@ def make_rows(
     rows: int = 1,
     *,
     config: Mapping[str, object] | EnvConfig | None = None,
-    world: WorldSource | Fork | None = None,
+    world: WorldSource | Fork | str | None = None,
     source: str | None = None,
     threads: int | None = None,
     specialise: str | None = None,
@@ -164,14 +164,20 @@ def make_rows(
 ) -> RowsEnv[Any]:
     """Make an environment with a batch of `rows` episodes; `settings` change single values of `config`.
 
-    The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`.
+    The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`. A `world`
+    given by name, one of `mayavi world list`, is the setting `chain`.
     `specialise` says whether transactions on a chain are replayed where their path is known: off, on or check.
     """
     from mayavi.gym_env.chain_rows import ChainRowsEnv
     from mayavi.gym_env.configuration import configured
+    from mayavi.worlds.source import WorldSource
 
     name, named = split_name(name)
     kind = entry(name).load()
+    if isinstance(world, str):
+        if source is not None or not kind.takes_world:
+            refuse_world(name, WorldSource(chain=world), source)
+        world, settings = None, {**settings, "chain": world}
     settled = configured(kind.config_type, config, named | settings)
     if specialise is not None and issubclass(kind, ChainRowsEnv):
         return kind(settled, rows, world=chosen_world(world, source), threads=threads, specialise=specialise)

@@ -23,6 +23,7 @@ from mayavi.scenarios.models.world import WorldOptions, resolve_snapshot, world_
 from mayavi.settings.document import Document, to_yaml
 from mayavi.settings.document_kind import Place
 from mayavi.settings.validation import checked, joined
+from mayavi.worlds.world_chain import chain_of
 
 if TYPE_CHECKING:
     from mayavi.markets.series import Series
@@ -201,8 +202,10 @@ def _apply_chain(document: Document) -> None:
         if wrong:
             place = ("chains", name, min(wrong))
             raise document.fault(place, f"'{min(wrong)}' cannot differ by chain", key=True)
-    if isinstance(chain, str) and chain in CHAINS and isinstance(chains.get(chain), dict):
-        document.graft(("chains", chain))
+    if isinstance(chain, str):
+        chain = chain if chain in chains else chain_of(chain)
+        if chain in CHAINS and isinstance(chains.get(chain), dict):
+            document.graft(("chains", chain))
 
 
 def _expand_positions(document: Document) -> None:

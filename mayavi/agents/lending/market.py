@@ -177,6 +177,12 @@ class LendingMarket(Protocol):
         """Liquidate as quoted. Fails with the market's reason if another liquidator was faster."""
 
 
+def least_repayment(market: LendingMarket, asset: str) -> int:
+    """Return the smallest repayment of `asset` that `market` takes; 1 where it does not say."""
+    found = getattr(market, "least_repayment", None)
+    return 1 if found is None else int(found(asset))
+
+
 def read_healths(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> Healths:
     """Return the health of `addresses`, read once per block and shared between agents."""
     return world.observe(("healths", market.name, addresses), lambda: market.healths(addresses))

@@ -29,21 +29,25 @@ from mayavi.scenarios.models.protocols import ProtocolModel
 from mayavi.scenarios.models.quantities import NotNegative, Positive, PositiveRatio, Seconds, Symbol, Wei
 from mayavi.scenarios.models.world import BlockId, Source, WorldName, world_fault
 from mayavi.settings.model import Model
+from mayavi.worlds.tables.paths import market_names
+from mayavi.worlds.world_chain import chain_of
 
 CHAINS = ("ethereum", "arbitrum", "optimism", "polygon", "base", "avalanche")
+WORLDS = (*CHAINS, *(name for name in market_names() if chain_of(name) in CHAINS))
+"""Worlds of scenarios: the replica of each chain, and the markets of later dates on them."""
 FEES = (100, 500, 3000, 10_000)
 SEED_LIMIT = 1 << 63
 
 
 def _known_chain(name: str) -> str:
-    if name not in CHAINS:
+    if name not in WORLDS:
         facts = {"message": f"unknown chain '{name}'"}
-        raise PydanticCustomError("rule", "{message}", facts | {"hint": did_you_mean(name, CHAINS) or _chains()})
+        raise PydanticCustomError("rule", "{message}", facts | {"hint": did_you_mean(name, WORLDS) or _chains()})
     return name
 
 
 def _chains() -> str:
-    return f"there are: {', '.join(CHAINS)}"
+    return f"there are: {', '.join(CHAINS)}, and the worlds of `mayavi world list`"
 
 
 def _a_name(name: str) -> str:
@@ -53,7 +57,7 @@ def _a_name(name: str) -> str:
     return name
 
 
-ChainName = Annotated[str, AfterValidator(_known_chain), Field(json_schema_extra={"enum": list(CHAINS)})]
+ChainName = Annotated[str, AfterValidator(_known_chain), Field(json_schema_extra={"enum": list(WORLDS)})]
 Name = Annotated[str, AfterValidator(_a_name)]
 
 
@@ -123,7 +127,7 @@ class ScenarioConfig(Model):
     title: str = ""
     """Description in one line."""
     chain: ChainName
-    """Chain to run on; `--chain` overrides it."""
+    """Chain to run on, or a world of it, such as `ethereum@2025-12`; `--chain` overrides it."""
     chains: Annotated[list[ChainName], Field(min_length=1)]
     """Chains it can run on; in a file also a mapping of what differs on each."""
     source: Source = "replica"
@@ -228,7 +232,7 @@ class ScenarioConfig(Model):
         return [PRICES, *([GOVERNANCE] if self.governed else [])]
 
     def _chain_fits(self) -> None:
-        if self.chain not in self.chains:
+        if not {self.chain, chain_of(self.chain)} & set(self.chains):
             message = f"'{self.name}' cannot be run on '{self.chain}'"
             raise _rule(("chain",), message, f"it runs on: {', '.join(self.chains)}")
 
