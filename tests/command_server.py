@@ -42,7 +42,13 @@ MODULES = (
 a fork slower than most commands."""
 
 LEARNING_COMMANDS = frozenset({"artifact", "backtest", "eval", "train"})
-"""Commands that load a framework: a second server, which has imported the frameworks, forks them."""
+"""Commands that load a framework, as `validate envs` does: a second server, which has imported them, forks these."""
+
+
+def needs_frameworks(arguments: Sequence[str]) -> bool:
+    """Whether the command with `arguments` loads a framework."""
+    return arguments[0] in LEARNING_COMMANDS or tuple(arguments[:2]) == ("validate", "envs") if arguments else False
+
 
 LEARNING_HASHES = "1"
 """Hash seed of the server with the frameworks, and so of all that it forks: a training that goes on in an interpreter

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.command_server import LEARNING_COMMANDS, CommandServer
+from tests.command_server import CommandServer, needs_frameworks
 from tests.missing import skip_or_fail
 from tests.own_code import OwnCode
 from tests.scheduling import longest_first, make_scheduler
@@ -116,7 +116,7 @@ def run_mayavi(
     def run(
         *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        server = learning_server if LEARNING_COMMANDS.intersection(arguments[:1]) else plain
+        server = learning_server if needs_frameworks(arguments) else plain
         return server.run(arguments, command_environment(env), cwd)
 
     yield run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cache
 
 import pytest
 
@@ -34,6 +35,7 @@ gas: {base_fee: 20 gwei}
 """
 
 
+@cache
 def crash(*overrides: str) -> Played:
     return play("", text=CRASH, overrides=overrides)
 

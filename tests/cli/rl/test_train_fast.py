@@ -49,7 +49,6 @@ def test_it_is_evaluated_bundled_and_reported(run_mayavi, trained: tuple[dict[st
     assert "fast ppo" in listed.stdout
 
 
-@pytest.mark.slow(1)
 def test_it_is_trained_further(run_mayavi, trained: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
     import shutil
 
