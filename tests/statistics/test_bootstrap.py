@@ -19,7 +19,7 @@ from mayavi.statistics.bootstrap import (
 from mayavi.statistics.means import estimate_mean, exact_mean
 from mayavi.statistics.proportions import estimate_share
 
-stats = pytest.importorskip("scipy.stats")
+scipy = pytest.importorskip("scipy")
 
 FLOATS = st.floats(-1e6, 1e6, allow_subnormal=False)
 SAMPLES = st.integers(1, 60).flatmap(lambda size: arrays(np.float64, size, elements=FLOATS))
@@ -27,7 +27,9 @@ SAMPLES = st.integers(1, 60).flatmap(lambda size: arrays(np.float64, size, eleme
 
 @given(SAMPLES)
 def test_the_interquartile_mean_is_scipys_trimmed_mean(values: np.ndarray) -> None:
-    assert float(interquartile_mean(values)) == pytest.approx(float(stats.trim_mean(values, 0.25)), rel=1e-9, abs=1e-6)
+    assert float(interquartile_mean(values)) == pytest.approx(
+        float(scipy.stats.trim_mean(values, 0.25)), rel=1e-9, abs=1e-6
+    )
     twice = interquartile_mean(np.stack([values, values[::-1]]))
     assert twice.shape == (2,)
     assert twice[0] == pytest.approx(twice[1], rel=1e-9, abs=1e-6)
@@ -48,7 +50,7 @@ def test_mean_and_deviation_are_numpys_and_exact_where_all_are_equal(values: np.
 def test_the_interval_of_an_interquartile_mean_is_scipys_bootstrap_widened_after_student(size: int) -> None:
     values = np.random.default_rng(size).gamma(2.0, 0.01, size)
     ours = Bootstrap(seed=3).estimate(values, interquartile_mean)
-    theirs = stats.bootstrap(
+    theirs = scipy.stats.bootstrap(
         (values,),
         lambda sample, axis: interquartile_mean(np.moveaxis(sample, axis, -1)),
         n_resamples=10_000,
@@ -62,7 +64,7 @@ def test_the_interval_of_an_interquartile_mean_is_scipys_bootstrap_widened_after
 
 
 def test_tails_widen_as_scipys_normal_and_student_distributions_say() -> None:
-    known = stats.norm.cdf(-np.sqrt(20 / 19) * stats.t.ppf(0.975, 19))
+    known = scipy.stats.norm.cdf(-np.sqrt(20 / 19) * scipy.stats.t.ppf(0.975, 19))
     assert expanded_tail(0.025, 20) == pytest.approx(known, rel=1e-9)
     assert expanded_tail(0.025, 100_000) == pytest.approx(0.025, rel=1e-3)
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from mayavi.errors import UsageError
 from mayavi.statistics.means import estimate_mean
 
-stats = pytest.importorskip("scipy.stats")
+scipy = pytest.importorskip("scipy")
 
 
 def test_large_normal_samples_have_students_interval() -> None:
     sample = np.random.default_rng(1).normal(10, 2, 2_000)
     found = estimate_mean(sample)
-    low, high = stats.t.interval(0.95, 1_999, sample.mean(), sample.std(ddof=1) / math.sqrt(2_000))
+    low, high = scipy.stats.t.interval(0.95, 1_999, sample.mean(), sample.std(ddof=1) / math.sqrt(2_000))
     assert [found.low, found.high] == pytest.approx([low, high], abs=0.1 * (high - low))
     assert found.low <= low + 1e-9  # never shorter
     assert found.high >= high - 1e-9

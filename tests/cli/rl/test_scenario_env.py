@@ -24,10 +24,13 @@ learner:
   actions: [repay 100% USDC, borrow 25% USDC]
   reward: pnl
 """
-SMALL = ("--framework", "sb3", "--set", "num_envs=2", "--set", "rollout_steps=12", "--set", "minibatch_size=24")
+SMALL = (
+    *("--framework", "sb3", "--set", "num_envs=2", "--set", "rollout_steps=12", "--set", "minibatch_size=24"),
+    *("--set", "test_episodes=8"),
+)
 
 
-@pytest.mark.slow(30)
+@pytest.mark.slow
 def test_a_file_is_trained_on_and_evaluated_when_it_is_gone(run_mayavi, tmp_path: Path) -> None:
     file, models = tmp_path / "mine.yaml", str(tmp_path / "models")
     file.write_text(SCENARIO)
@@ -69,7 +72,7 @@ def test_a_bad_learner_is_refused_before_anything_is_trained(run_mayavi, tmp_pat
     assert "the learner is 'bob', which is no agent here" in missing.stdout + missing.stderr
 
 
-@pytest.mark.slow(30)
+@pytest.mark.slow
 def test_an_agent_of_ones_own_beside_the_file_learns_and_is_found_again(
     run_mayavi, repository: Path, tmp_path: Path
 ) -> None:
