@@ -16,7 +16,7 @@ from mayavi.errors import BadScenario, UsageError
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.import_paths import import_named_code
 from mayavi.scenarios.installed import find_entry
-from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
+from mayavi.scenarios.models.config import ALL_CHAINS, ScenarioConfig
 from mayavi.scenarios.models.positions import POSITIONS
 from mayavi.scenarios.models.prices import PathPrice
 from mayavi.scenarios.models.world import WorldOptions, resolve_snapshot, world_source
@@ -201,7 +201,7 @@ def _apply_chain(document: Document) -> None:
         if wrong:
             place = ("chains", name, min(wrong))
             raise document.fault(place, f"'{min(wrong)}' cannot differ by chain", key=True)
-    if isinstance(chain, str) and chain in CHAINS and isinstance(chains.get(chain), dict):
+    if isinstance(chain, str) and chain in ALL_CHAINS and isinstance(chains.get(chain), dict):
         document.graft(("chains", chain))
 
 

@@ -31,19 +31,24 @@ from mayavi.scenarios.models.world import BlockId, Source, WorldName, world_faul
 from mayavi.settings.model import Model
 
 CHAINS = ("ethereum", "arbitrum", "optimism", "polygon", "base", "avalanche")
+MARKET_CHAINS = (
+    *("bnb", "celo", "gnosis", "ink", "linea", "mantle", "megaeth", "metis", "plasma", "scroll", "soneium", "sonic"),
+)
+"""Chains whose replicas hold a market of Aave V3.6 alone."""
+ALL_CHAINS = CHAINS + MARKET_CHAINS
 FEES = (100, 500, 3000, 10_000)
 SEED_LIMIT = 1 << 63
 
 
 def _known_chain(name: str) -> str:
-    if name not in CHAINS:
+    if name not in ALL_CHAINS:
         facts = {"message": f"unknown chain '{name}'"}
-        raise PydanticCustomError("rule", "{message}", facts | {"hint": did_you_mean(name, CHAINS) or _chains()})
+        raise PydanticCustomError("rule", "{message}", facts | {"hint": did_you_mean(name, ALL_CHAINS) or _chains()})
     return name
 
 
 def _chains() -> str:
-    return f"there are: {', '.join(CHAINS)}"
+    return f"there are: {', '.join(ALL_CHAINS)}"
 
 
 def _a_name(name: str) -> str:
@@ -53,7 +58,7 @@ def _a_name(name: str) -> str:
     return name
 
 
-ChainName = Annotated[str, AfterValidator(_known_chain), Field(json_schema_extra={"enum": list(CHAINS)})]
+ChainName = Annotated[str, AfterValidator(_known_chain), Field(json_schema_extra={"enum": list(ALL_CHAINS)})]
 Name = Annotated[str, AfterValidator(_a_name)]
 
 
