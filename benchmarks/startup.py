@@ -18,12 +18,16 @@ from benchmarks.position import open_position
 from benchmarks.report import Effort, Quantity, Section, Target, timed
 from benchmarks.timing import in_turns, seconds_each
 from mayavi import Fork
-from mayavi.worlds import world_names
+from mayavi.worlds import market_names, world_names
+from mayavi.worlds.artifacts import ArtifactStore
+from mayavi.worlds.builder import build_replica
 from mayavi.worlds.cache import replica_path
+from mayavi.worlds.tables.market import load_market
 
 PROCESS_ROUNDS = 11
 BUILD_ROUNDS = 7
 LOAD_ROUNDS = 21
+LARGEST_MARKET = "ethereum@2025-12"
 EXAMPLE = "mayavi run aave_borrower --seed 7"
 LIBRARIES = "import duckdb, numpy.random, pydantic.main, typer, yaml"
 """The packages that a run uses: no change of ours makes their import faster."""
@@ -72,7 +76,34 @@ def measure(effort: Effort) -> Section:
         section.rows.append(timed(what, building[what], "ms"))
         measured = Quantity(building[what].median, "s")
         section.targets.append(Target(f"{what}, nothing cached", Quantity(limit_s, "s"), measured))
+    measure_markets(section, effort)
     return section
+
+
+def measure_markets(section: Section, effort: Effort) -> None:
+    """Building the markets of Aave V3.6 in this process, and opening the largest from its snapshot."""
+    store = ArtifactStore()
+    tables = {name: load_market(name) for name in market_names()}
+    for table in tables.values():
+        build_replica(table, store)  # compiles what is not compiled yet, and reads it
+    largest = tables[LARGEST_MARKET]
+    one = (
+        f"building {LARGEST_MARKET}: {len(largest.aave.reserves)} reserves, {len(largest.aave.emodes)} efficiency modes"
+    )
+    every = f"building all {len(tables)} markets of Aave V3.6"
+    opening = f"opening {LARGEST_MARKET} from its snapshot"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "market.snapshot"
+        build_replica(largest, store).dump_snapshot(path)
+        tasks = {
+            one: lambda: seconds_each(lambda: build_replica(largest, store), 1),
+            every: lambda: seconds_each(lambda: [build_replica(each, store) for each in tables.values()], 1),
+            opening: lambda: seconds_each(lambda: Fork.load_snapshot(path), 1),
+        }
+        found = in_turns(tasks, effort.rounds(BUILD_ROUNDS))
+    for what, limit_ms in ((one, 1_000), (every, 5_000), (opening, 100)):
+        section.rows.append(timed(what, found[what], "ms"))
+        section.targets.append(Target(what, Quantity(limit_ms, "ms"), Quantity(found[what].median * 1e3, "ms")))
 
 
 def compare_with_libraries(section: Section, mayavi: list[str], effort: Effort) -> None:

@@ -71,7 +71,7 @@ class ScenarioEpisodes:
         config = scenario.config
         self.scenario, self.config, self.name, self.steps = scenario, config, config.name, config.steps
         self.learner, self.seed, self.threads = learner_of(scenario), config.seed, threads or 1
-        fork = (world or WorldSource()).on(config.chain).open() if _is_source(world) else world.copy()  # type: ignore[union-attr]
+        fork = (world or WorldSource(world=config.world)).on(config.chain).open() if _is_source(world) else world.copy()  # type: ignore[union-attr]
         self.pristine = fork.copy()
         """World before the scenario changes it, as `mayavi run` starts from it."""
         try:

@@ -16,14 +16,13 @@ from mayavi.errors import BadScenario, UsageError
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.import_paths import import_named_code
 from mayavi.scenarios.installed import find_entry
-from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
+from mayavi.scenarios.models.config import ALL_CHAINS, ScenarioConfig
 from mayavi.scenarios.models.positions import POSITIONS
 from mayavi.scenarios.models.prices import PathPrice
 from mayavi.scenarios.models.world import WorldOptions, resolve_snapshot, world_source
 from mayavi.settings.document import Document, to_yaml
 from mayavi.settings.document_kind import Place
 from mayavi.settings.validation import checked, joined
-from mayavi.worlds.world_chain import chain_of
 
 if TYPE_CHECKING:
     from mayavi.markets.series import Series
@@ -47,8 +46,9 @@ class Scenario:
     """Command-line options that changed it, `--set agents.borrowers.count=50`; errors of the build name them."""
 
     def world(self, rpc_url: str | None = None) -> WorldSource:
-        """Return the world of its `source` and `block`; `rpc_url` is the node, by default that of the environment."""
-        return world_source(self.config.source, self.config.block, self.config.chain, rpc_url)
+        """Return the world that it names; `rpc_url` is the node, by default that of the environment."""
+        config = self.config
+        return world_source(config.source, config.block, config.chain, rpc_url, config.world)
 
     def at_block(self, block: int) -> Scenario:
         """Return the scenario with the number of its block, which `latest` leaves open."""
@@ -201,10 +201,8 @@ def _apply_chain(document: Document) -> None:
         if wrong:
             place = ("chains", name, min(wrong))
             raise document.fault(place, f"'{min(wrong)}' cannot differ by chain", key=True)
-    if isinstance(chain, str):
-        chain = chain if chain in chains else chain_of(chain)
-        if chain in CHAINS and isinstance(chains.get(chain), dict):
-            document.graft(("chains", chain))
+    if isinstance(chain, str) and chain in ALL_CHAINS and isinstance(chains.get(chain), dict):
+        document.graft(("chains", chain))
 
 
 def _expand_positions(document: Document) -> None:

@@ -18,7 +18,7 @@ from mayavi.compilers.package_folder import PackageFolder, Say, announce, unwrit
 from mayavi.compilers.packages import ensure_packages, read_json
 from mayavi.compilers.solidity import compile_packages
 from mayavi.compilers.solidity_project import SoliditySettings
-from mayavi.worlds.artifacts import Artifact
+from mayavi.worlds.artifact import Artifact
 from mayavi.worlds.contract_folder import SOURCES, contracts_root
 
 _PACKAGE = "@aave-dao/aave-v3-origin/src/contracts"

@@ -6,14 +6,10 @@ No third-party code is in the repository. `mayavi setup` installs the packages a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-
-from mayavi.compilers import artifact as compiled
 from mayavi.compilers.packages import ensure_packages, read_json
 from mayavi.errors import SetupError, UnknownName
-from mayavi.evm.abi.codec import Codec
-from mayavi.evm.abi.signature import signature_from_json
+from mayavi.worlds.aave_v36 import aave_v36_contracts
+from mayavi.worlds.artifact import Artifact as Artifact
 from mayavi.worlds.contract_folder import ContractFolder
 from mayavi.worlds.vyper import built_contract, vyper_contracts
 
@@ -79,21 +75,6 @@ _TRUFFLE = {
 }
 
 
-class Artifact(compiled.Artifact):
-    """One compiled contract of a replica."""
-
-    def initcode(self, arguments: Sequence[object] = (), libraries: Mapping[str, bytes] | None = None) -> bytes:
-        """Creation code linked against `libraries`, followed by the encoded constructor `arguments`."""
-        return self.linked(libraries or {}) + self._constructor.encode(arguments)
-
-    @cached_property
-    def _constructor(self) -> Codec:
-        for entry in self.abi:
-            if entry["type"] == "constructor" and (signature := signature_from_json(entry)):
-                return Codec(signature.input_tuple)
-        return Codec.of("")
-
-
 class ArtifactStore:
     """Read artifacts, each once. Missing packages are installed and missing contracts compiled when first read."""
 
@@ -125,8 +106,6 @@ class ArtifactStore:
         return Artifact(name, data["abi"], data["bytecode"].removeprefix("0x"), {})
 
     def _read_v36(self, bare: str) -> Artifact:
-        from mayavi.worlds.aave_v36 import aave_v36_contracts
-
         contracts = aave_v36_contracts()
         if bare not in contracts:
             raise UnknownName.of("contract", AAVE_V36 + bare, [AAVE_V36 + each for each in contracts])

@@ -40,9 +40,13 @@ def test_an_episode_is_the_same_twice(name: str) -> None:
 
 def test_gymnasium_takes_the_world_by_name() -> None:
     env = gymnasium.make("mayavi/AaveBorrower-v0", world=WORLD)
-    assert env.unwrapped.env.config.chain == WORLD
+    assert AaveV3(env.unwrapped.env.fleet.fork(0)).generation.version == "3.6"
     env.reset(seed=1)
     env.close()
+    assert make_rows("aave", 1, world="base").config.chain == "base"
+    assert make_rows("aave", 1, world="base@2025-12").config.chain == "base"
+    with pytest.raises(UsageError, match="is a market of base, not of ethereum"):
+        make_rows("aave", 1, world="base@2025-12", chain="ethereum")
 
 
 def test_several_agents_play_on_it() -> None:

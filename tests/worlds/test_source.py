@@ -72,3 +72,17 @@ def test_a_url_is_never_shown() -> None:
     source = WorldSource.of(rpc_url="https://node.example/v2/secret")
     assert source.kind == "rpc"
     assert "secret" not in repr(source)
+
+
+def test_a_source_can_name_a_market() -> None:
+    named = WorldSource.named("replica:ethereum-lido@2025-12")
+    assert named.name == "replica:ethereum-lido@2025-12"
+    assert named == WorldSource.named(named.name)
+    fork = pickle.loads(pickle.dumps(named.on("ethereum"))).open()
+    assert fork.source["world"] == "ethereum-lido@2025-12"
+    with pytest.raises(UsageError, match="is a market of ethereum, not of base"):
+        named.on("base")
+    with pytest.raises(UnknownName, match="unknown chain 'ethereum@2020-01'"):
+        WorldSource.named("replica:ethereum@2020-01")
+    with pytest.raises(UsageError, match="has its own block, and block 5 is given too"):
+        WorldSource.named("replica:ethereum@2025-12", block=5)

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from mayavi.errors import UsageError, did_you_mean
 from mayavi.worlds.source import Kind, WorldSource
-from mayavi.worlds.tables.paths import replica_block
+from mayavi.worlds.tables.paths import full_market_name, replica_block
 
 if TYPE_CHECKING:
     from mayavi.settings.document import Document
@@ -52,8 +52,26 @@ Source = Annotated[str, AfterValidator(_known_source)]
 BlockId = Annotated[int | str, AfterValidator(_known_block)]
 
 
-def world_fault(source: str, block: int | str | None, chain: str) -> tuple[str, str | None] | None:
+def _known_world(name: str) -> str:
+    try:
+        return full_market_name(name)
+    except UsageError as error:
+        raise _rule(error.message.replace("unknown chain", "unknown world"), error.hint or "") from None
+
+
+WorldName = Annotated[str, AfterValidator(_known_world)]
+
+
+def world_fault(
+    source: str, block: int | str | None, chain: str, world: str | None = None
+) -> tuple[str, str | None] | None:
     """Return message and hint if there can be no such world."""
+    if world is not None:
+        try:
+            WorldSource.of(source.partition(":")[0], chain=chain, block=block, world=world)
+        except UsageError as error:
+            return error.message, error.hint
+        return None
     if block is None or source == "rpc":
         return None
     if source != "replica":
@@ -65,8 +83,12 @@ def world_fault(source: str, block: int | str | None, chain: str) -> tuple[str, 
     return None
 
 
-def world_source(source: str, block: int | str | None, chain: str, rpc_url: str | None = None) -> WorldSource:
+def world_source(
+    source: str, block: int | str | None, chain: str, rpc_url: str | None = None, world: str | None = None
+) -> WorldSource:
     """Return the world that a scenario names; `rpc_url` is the node of `rpc`, by default that of the environment."""
+    if world is not None:
+        return WorldSource.of(chain=chain, world=world)
     kind, _, path = source.partition(":")
     return WorldSource.of(kind, chain=chain, snapshot=path or None, rpc_url=rpc_url, block=block)
 

@@ -41,6 +41,19 @@ def is_market(name: str) -> bool:
     return name not in chain_names() and bool(market_name(name))
 
 
+def market_chain(name: str) -> str:
+    """Chain of a market's world: `ethereum` of `ethereum-lido@2025-12`."""
+    return market_name(name).partition("@")[0].partition("-")[0]
+
+
+def full_market_name(name: str) -> str:
+    """`market_name`, where the name of a chain with an older world is not enough: the error names its markets."""
+    if name in chain_names():
+        markets = [each for each in market_names() if market_chain(each) == name]
+        raise UsageError(f"'{name}' is the chain's own world, no market", f"its markets are: {', '.join(markets)}")
+    return market_name(name)
+
+
 def market_name(name: str) -> str:
     """Full name of a market's world: `plasma` is short for the newest `plasma@…`, because Plasma has no other world.
 

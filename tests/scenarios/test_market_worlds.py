@@ -1,0 +1,79 @@
+"""Scenarios on a market of Aave V3.6: the key `world`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mayavi
+from mayavi.errors import BadScenario
+from mayavi.scenarios import registry
+from mayavi.scenarios.loading import load_scenario
+from mayavi.scenarios.models.config import CHAINS, MARKET_CHAINS
+from mayavi.scenarios.models.world import WorldOptions
+from mayavi.worlds import market_names
+from mayavi.worlds.tables.market import load_market
+from tests.scenarios.test_library import FEW
+
+WORLD = "ethereum@2025-12"
+ON_ETHEREUM = [entry.name for entry in registry.entries() if "ethereum" in entry.chains]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ON_ETHEREUM)
+def test_every_scenario_of_ethereum_runs_on_its_market_of_today(name: str, tmp_path: Path) -> None:
+    overrides = [*FEW.get(name, []), f"world={WORLD}"]
+    steps = 6 if FEW.get(name) else None
+    first, again = (
+        mayavi.run(name, overrides=overrides, steps=steps, seed=7, store=tmp_path / f"{turn}.duckdb")
+        for turn in ("first", "again")
+    )
+    assert first.digest == again.digest
+    assert first.chain == "ethereum"
+
+
+def test_the_world_is_kept_in_the_scenario_and_opened() -> None:
+    scenario = load_scenario("aave_borrower", overrides=[f"world={WORLD}"])
+    assert f"world: {WORLD}" in scenario.text
+    assert scenario.world().name == f"replica:{WORLD}"
+
+
+def test_a_world_without_a_date_is_the_newest_of_its_name() -> None:
+    assert load_scenario("aave_borrower", overrides=["world=ethereum-lido"]).config.world == "ethereum-lido@2025-12"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "chain", "options", "message", "hint"),
+    [
+        (["world=ethereum@2025-11"], None, None, "unknown world 'ethereum@2025-11'", "did you mean 'ethereum@2025-12'"),
+        (["world=ethereum"], None, None, "'ethereum' is the chain's own world", "ethereum-lido@2025-12"),
+        (["world=base@2025-12"], None, None, "is a market of base, not of ethereum", "or take base"),
+        ([f"world={WORLD}"], "base", None, "is a market of ethereum, not of base", "or take ethereum"),
+        ([f"world={WORLD}", "block=17666333"], None, None, "has its own block", "leave it out"),
+        ([f"world={WORLD}"], None, WorldOptions("rpc"), "is a replica, and the source rpc is given", "leave one"),
+    ],
+)
+def test_a_world_that_cannot_be_is_refused(
+    overrides: list[str], chain: str | None, options: WorldOptions | None, message: str, hint: str
+) -> None:
+    with pytest.raises(BadScenario) as refused:
+        load_scenario("aave_borrower", overrides=overrides, chain=chain, world=options)
+    assert message in refused.value.message
+    assert hint in (refused.value.hint or "")
+
+
+@pytest.mark.slow
+def test_a_chain_with_a_market_alone_is_a_chain_like_others(tmp_path: Path) -> None:
+    path = tmp_path / "plasma.yaml"
+    path.write_text(
+        "chain: plasma\nsteps: 3\nstep_time: 1d\n"
+        "prices: {WETH: {process: step, at: 1, size: -10%}}\n"
+        "agents: {borrower: {kind: borrower, protocol: aave_v3, collateral: 10 WETH, debt: 15_000 USDT0}}\n"
+    )
+    run = mayavi.run(path, store=tmp_path / "runs.duckdb")
+    assert run.chain == "plasma"
+
+
+def test_every_chain_of_a_market_is_a_chain_of_scenarios() -> None:
+    assert {load_market(name).chain for name in market_names()} == {*CHAINS, *MARKET_CHAINS}
