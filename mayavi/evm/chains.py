@@ -15,12 +15,15 @@ from mayavi.errors import UnknownName
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """One chain: `forks` are (first block, first timestamp, hard fork) in order, `blob_fees` (timestamp, fraction)."""
+    """One chain: `forks` are (first block, first timestamp, hard fork) in order, `blob_fees` (timestamp, fraction).
+
+    A chain without `forks` is known by name and as a replica; a fork of the real one has to name its hard fork.
+    """
 
     name: str
     chain_id: int
     block_seconds: int
-    forks: tuple[tuple[int, int, str], ...]
+    forks: tuple[tuple[int, int, str], ...] = ()
     blob_fees: tuple[tuple[int, int], ...] = ()
     dev: bool = False
     deposit_contract: bytes | None = None
@@ -157,15 +160,33 @@ _HARDHAT = Chain("hardhat", 31_337, 1, ((0, 0, "shanghai"),), dev=True)
 _GANACHE = Chain("ganache", 1337, 1, ((0, 0, "shanghai"),), dev=True)
 
 _TEST_NETWORKS = (_HOLESKY, _SEPOLIA, _HOODI)
-_CHAINS = (_ETHEREUM, _ARBITRUM, _OPTIMISM, _POLYGON, _BASE, _AVALANCHE, _HARDHAT, _GANACHE, *_TEST_NETWORKS)
+_WITHOUT_RULES = (
+    Chain("bnb", 56, 1),
+    Chain("celo", 42_220, 1),
+    Chain("gnosis", 100, 5),
+    Chain("ink", 57_073, 1),
+    Chain("linea", 59_144, 2),
+    Chain("mantle", 5_000, 2),
+    Chain("megaeth", 4_326, 1),
+    Chain("metis", 1_088, 2),
+    Chain("plasma", 9_745, 1),
+    Chain("scroll", 534_352, 3),
+    Chain("soneium", 1_868, 2),
+    Chain("sonic", 146, 1),
+)
+_MAIN = (_ETHEREUM, _ARBITRUM, _OPTIMISM, _POLYGON, _BASE, _AVALANCHE)
+_CHAINS = (*_MAIN, _HARDHAT, _GANACHE, *_TEST_NETWORKS, *_WITHOUT_RULES)
 
 
+_NAME_ONE = "name a hard fork: `Fork.from_rpc(hardfork=…)`"
 _NICKNAMES = {
     **dict.fromkeys(["mainnet", "eth", "l1"], "ethereum"),
     **dict.fromkeys(["arb", "arbitrum-one"], "arbitrum"),
     **dict.fromkeys(["op", "op-mainnet"], "optimism"),
     **dict.fromkeys(["matic", "pol"], "polygon"),
     **dict.fromkeys(["avax", "c-chain"], "avalanche"),
+    **dict.fromkeys(["bsc", "bnb-chain"], "bnb"),
+    "xdai": "gnosis",
 }
 
 
@@ -189,12 +210,14 @@ def hardfork_at(chain_id: int, number: int, timestamp: int) -> str:
     """Hard fork whose rules apply to block `number` of a chain."""
     known = chain(chain_id)
     active = [name for block, time, name in known.forks if number >= block and timestamp >= time]
+    if not known.forks:
+        raise UnknownName(f"the rules of {known.name} are not listed", _NAME_ONE)
     if not active:
         block, time, _ = known.forks[0]
         since = f"block {block:,}" if block else f"timestamp {time}"
         raise UnknownName(
             f"the rules of {known.name} block {number} are not known",
-            f"they are from {since} on; or name a hard fork: `Fork.from_rpc(hardfork=…)`",
+            f"they are from {since} on; or {_NAME_ONE}",
         )
     return active[-1]
 

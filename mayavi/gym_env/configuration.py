@@ -48,9 +48,7 @@ class EnvConfig(Model):
 class ChainConfig(EnvConfig):
     """Settings common to environments on a chain."""
 
-    chain: str = Field(
-        "ethereum", description="chain whose contracts are used, or a world of it: `ethereum@2025-12` has Aave V3.6"
-    )
+    chain: str = Field("ethereum", description="chain whose contracts are used")
     step_blocks: int = Field(18_000, ge=1, le=10_000_000, description="blocks per step")
 
 

@@ -165,19 +165,17 @@ def make_rows(
     """Make an environment with a batch of `rows` episodes; `settings` change single values of `config`.
 
     The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`. A `world`
-    given by name, one of `mayavi world list`, is the setting `chain`.
+    given by name is one of `mayavi world list`, and decides the setting `chain`.
     `specialise` says whether transactions on a chain are replayed where their path is known: off, on or check.
     """
     from mayavi.gym_env.chain_rows import ChainRowsEnv
     from mayavi.gym_env.configuration import configured
-    from mayavi.worlds.source import WorldSource
 
     name, named = split_name(name)
     kind = entry(name).load()
     if isinstance(world, str):
-        if source is not None or not kind.takes_world:
-            refuse_world(name, WorldSource(chain=world), source)
-        world, settings = None, {**settings, "chain": world}
+        world, chain = _named_world(world)
+        settings = {"chain": chain, **settings} if kind.takes_world else settings
     settled = configured(kind.config_type, config, named | settings)
     if specialise is not None and issubclass(kind, ChainRowsEnv):
         return kind(settled, rows, world=chosen_world(world, source), threads=threads, specialise=specialise)
@@ -185,6 +183,17 @@ def make_rows(
         return kind(settled, rows, world=chosen_world(world, source), threads=threads)  # type: ignore[call-arg]
     refuse_world(name, world, source)
     return kind(settled, rows, threads=threads)
+
+
+def _named_world(name: str) -> tuple[WorldSource, str]:
+    """Return the replica `name`, of a chain or of a market, and its chain."""
+    from mayavi.worlds.source import WorldSource
+    from mayavi.worlds.tables.paths import chain_names
+
+    if name in chain_names():
+        return WorldSource(chain=name), name
+    found = WorldSource.of(world=name)
+    return found, str(found.chain)
 
 
 def refuse_world(name: str, world: WorldSource | Fork | None, source: str | None) -> None:

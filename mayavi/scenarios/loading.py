@@ -16,14 +16,13 @@ from mayavi.errors import BadScenario, UsageError
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.import_paths import import_named_code
 from mayavi.scenarios.installed import find_entry
-from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
+from mayavi.scenarios.models.config import ALL_CHAINS, ScenarioConfig
 from mayavi.scenarios.models.positions import POSITIONS
 from mayavi.scenarios.models.prices import PathPrice
 from mayavi.scenarios.models.world import WorldOptions, resolve_snapshot, world_source
 from mayavi.settings.document import Document, to_yaml
 from mayavi.settings.document_kind import Place
 from mayavi.settings.validation import checked, joined
-from mayavi.worlds.world_chain import chain_of
 
 if TYPE_CHECKING:
     from mayavi.markets.series import Series
@@ -202,10 +201,8 @@ def _apply_chain(document: Document) -> None:
         if wrong:
             place = ("chains", name, min(wrong))
             raise document.fault(place, f"'{min(wrong)}' cannot differ by chain", key=True)
-    if isinstance(chain, str):
-        chain = chain if chain in chains else chain_of(chain)
-        if chain in CHAINS and isinstance(chains.get(chain), dict):
-            document.graft(("chains", chain))
+    if isinstance(chain, str) and chain in ALL_CHAINS and isinstance(chains.get(chain), dict):
+        document.graft(("chains", chain))
 
 
 def _expand_positions(document: Document) -> None:

@@ -22,7 +22,7 @@ from mayavi.scenarios.models import agents as agent_models
 from mayavi.scenarios.models import distributions as distribution_models
 from mayavi.scenarios.models import prices as price_models
 from mayavi.scenarios.models.agents import KINDS
-from mayavi.scenarios.models.config import CHAINS, ScenarioConfig
+from mayavi.scenarios.models.config import ALL_CHAINS, ScenarioConfig
 
 _MODULES = (
     *(agent_settings, agent_models, config, distribution_models, price_models),
@@ -52,7 +52,7 @@ def json_schema(*, own_code: bool = True) -> dict[str, Any]:
     by_chain = {
         "type": "object",
         "description": "what differs on each chain",
-        "properties": dict.fromkeys(CHAINS, differing),
+        "properties": dict.fromkeys(ALL_CHAINS, differing),
         "additionalProperties": False,
     }
     properties["chains"] = {"anyOf": [names, by_chain], "description": "chains it can run on"}

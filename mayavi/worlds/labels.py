@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
+from itertools import chain
 
 from mayavi.evm.address import checksum
 from mayavi.worlds.deploy.compound import compound_labels
 from mayavi.worlds.deploy.curve import curve_labels
 from mayavi.worlds.deploy.feeds import feed_label
 from mayavi.worlds.tables.chain import Aave, ChainTable, Uniswap, chain_names, load_table
-from mayavi.worlds.tables.market import Market, MarketTable
+from mayavi.worlds.tables.market import Market, MarketTable, load_market
+from mayavi.worlds.tables.paths import market_names
 
 _UNISWAP = {
     "factory": "Factory",
@@ -76,9 +79,6 @@ def _lending_labels(prefix: str, market: Aave) -> dict[str, str]:
 
 
 def labels_of(chain_id: int) -> dict[str, str]:
-    """Return the labels of the chain with that id; empty if there is no table for it."""
-    for name in chain_names():
-        table = load_table(name)
-        if table.chain_id == chain_id:
-            return chain_labels(table)
-    return {}
+    """Return the labels of the chain with that id, of its first table; empty if there is no table for it."""
+    tables: Iterable[ChainTable | MarketTable] = chain(map(load_table, chain_names()), map(load_market, market_names()))
+    return next((chain_labels(table) for table in tables if table.chain_id == chain_id), {})

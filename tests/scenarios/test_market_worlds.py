@@ -10,7 +10,10 @@ import mayavi
 from mayavi.errors import BadScenario
 from mayavi.scenarios import registry
 from mayavi.scenarios.loading import load_scenario
+from mayavi.scenarios.models.config import CHAINS, MARKET_CHAINS
 from mayavi.scenarios.models.world import WorldOptions
+from mayavi.worlds import market_names
+from mayavi.worlds.tables.market import load_market
 from tests.scenarios.test_library import FEW
 
 WORLD = "ethereum@2025-12"
@@ -58,3 +61,19 @@ def test_a_world_that_cannot_be_is_refused(
         load_scenario("aave_borrower", overrides=overrides, chain=chain, world=options)
     assert message in refused.value.message
     assert hint in (refused.value.hint or "")
+
+
+@pytest.mark.slow
+def test_a_chain_with_a_market_alone_is_a_chain_like_others(tmp_path: Path) -> None:
+    path = tmp_path / "plasma.yaml"
+    path.write_text(
+        "chain: plasma\nsteps: 3\nstep_time: 1d\n"
+        "prices: {WETH: {process: step, at: 1, size: -10%}}\n"
+        "agents: {borrower: {kind: borrower, protocol: aave_v3, collateral: 10 WETH, debt: 15_000 USDT0}}\n"
+    )
+    run = mayavi.run(path, store=tmp_path / "runs.duckdb")
+    assert run.chain == "plasma"
+
+
+def test_every_chain_of_a_market_is_a_chain_of_scenarios() -> None:
+    assert {load_market(name).chain for name in market_names()} == {*CHAINS, *MARKET_CHAINS}

@@ -133,6 +133,10 @@ def test_a_chain_without_a_table_has_no_names() -> None:
     assert labels_of(987_654_321) == {}
 
 
+def test_a_chain_with_a_market_alone_has_its_labels() -> None:
+    assert labels_of(9745)["AaveV3.Pool"] == "0x925a2A7214Ed92428B5b1B090F80b25700095e12"
+
+
 @pytest.mark.parametrize("chain", CHAINS)
 def test_one_weth_lets_borrow_a_thousand_usdc(chain: str) -> None:
     fork = built_replica(chain).copy()

@@ -202,7 +202,19 @@ class AaveLending:
         """Repay the quoted part of the borrower's debt and take the collateral."""
         account = self.market.account(liquidator)
         done = account.liquidate(quote.borrower, quote.collateral, quote.debt, quote.asks)
-        return LiquidationResult(done.covered, done.covered, done.seized)
+        deficit_e8 = self.deficit_e8(done.receipt, quote.borrower)
+        return LiquidationResult(done.covered, done.covered, done.seized, deficit_e8=deficit_e8)
+
+    def deficit_e8(self, receipt: Receipt, borrower: bytes) -> int:
+        """Return the value of the borrower's debts that a liquidation burnt without being repaid; 0 before V3.3."""
+        if not self.market.generation.deficits:
+            return 0
+        total, rules = 0, self.market.rules
+        for event in self.market.pool.events(receipt, "DeficitCreated"):
+            if event.args.user == borrower:
+                symbol = Erc20(self.fork, event.args.debtAsset).symbol
+                total += rules.debt_usd_e8(event.args.amount, self.price_e8(symbol), int(10 ** self.decimals(symbol)))
+        return total
 
     def _balances(self, token: Erc20, holders: Sequence[bytes]) -> list[int]:
         return self._column(token.contract, "balanceOf", holders)

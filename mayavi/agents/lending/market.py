@@ -93,6 +93,8 @@ class LiquidationResult(NamedTuple):
     paid: int
     seized: int
     times: int = 1
+    deficit_e8: int = 0
+    """Value of debts that the market burnt without being repaid, because no collateral was left."""
 
 
 class LendingAccount(Protocol):

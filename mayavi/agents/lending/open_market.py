@@ -8,7 +8,7 @@ from mayavi.errors import UnknownName
 from mayavi.evm.fork import Fork
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.aave.spark import SparkLend
-from mayavi.worlds.world_chain import hint_for_missing
+from mayavi.worlds.missing import hint_for_missing
 
 _ALIASES = {"aave": "AaveV3", "spark": "Spark", "compound": "CompoundV3.cUSDCv3"}
 

@@ -26,7 +26,6 @@ from mayavi.gym_env.vesting.start import SCHEDULES, VestingConfig, starts_of
 from mayavi.numerics import portable
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.vesting_wallet import VestingWallet
-from mayavi.worlds.world_chain import chain_of
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -76,7 +75,7 @@ class VestingRows(ChainRowsEnv[VestingConfig]):
     }
 
     def __init__(self, config: VestingConfig, rows: int = 1, **options: Any) -> None:
-        self.block_seconds = chain(chain_of(config.chain)).block_seconds
+        self.block_seconds = chain(config.chain).block_seconds
         super().__init__(config, rows, **options)
         length = config.horizon + 1
         self.columns |= {

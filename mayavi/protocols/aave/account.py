@@ -39,7 +39,7 @@ _A_TOKEN = [
 
 
 class AssetPosition(NamedTuple):
-    """Supply and debt of an account in one reserve. Values use the pool's prices for the account, rounded down."""
+    """Supply and debt of an account in one reserve. Values use the pool's prices and rounding."""
 
     symbol: str
     supplied: int
@@ -236,7 +236,7 @@ class AaveAccount(LaterActions):
                 supplied_usd_e8=line.supplied * line.holding.price // line.holding.unit,
                 used_as_collateral=line.used_as_collateral,
                 debt=line.debt,
-                debt_usd_e8=line.debt * line.holding.price // line.holding.unit,
+                debt_usd_e8=self.market.rules.debt_usd_e8(line.debt, line.holding.price, line.holding.unit),
                 price_usd_e8=line.holding.price,
                 liquidation_threshold_bps=line.holding.liquidation_threshold_bps,
                 liquidation_price_usd_e8=liquidation_price(holdings, index, rule)

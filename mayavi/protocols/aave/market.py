@@ -26,7 +26,7 @@ from mayavi.protocols.aave.reverts import explain_missing_prices
 from mayavi.protocols.aave.rules.generation import Generation
 from mayavi.protocols.arguments import address_on, require_contract, require_fork
 from mayavi.protocols.tokens import Erc20
-from mayavi.worlds.world_chain import hint_for_missing
+from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import BoundFunction, Contract

@@ -218,7 +218,7 @@ def _no_collateral(account: AaveAccount, _: str, __: Sequence[Any]) -> Cause | N
     )
 
 
-def _beyond_borrowing_power(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause | None:
+def _beyond_borrowing_power(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
     reserve = account.market.reserve(arguments[0])
     power = account.data().available_usd_e8 * 10**reserve.decimals // reserve.price_usd_e8
     idle = "".join(f'; `set_collateral("{symbol}")` would add {symbol}' for symbol in idle_supplies(account))
@@ -229,6 +229,8 @@ def _beyond_borrowing_power(account: AaveAccount, _: str, arguments: Sequence[An
 
 
 def _unhealthy(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Cause | None:
+    if function == "borrow":  # since V3.4 the pool looks at health first
+        return "the account's health factor would be below 1", _beyond_borrowing_power(account, function, arguments)[1]
     if function != "withdraw":
         return None
     holdings, index = account._holdings(arguments[0])

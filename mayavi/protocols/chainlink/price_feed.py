@@ -37,10 +37,14 @@ _FEED = [
     "owner() view returns (address)",
     "base() view returns (address)",
     "ratio() view returns (uint256)",
+    "is_capped() view returns (bool)",
+    "maturity() view returns (uint256)",
     "set_answer(int256 answer)",
     "set_ratio(uint256 ratio)",
+    "set_discount_rate(uint256 discount_rate)",
 ]
 _RATIO_UNIT = 10**18
+_YEAR_S = 365 * 86_400
 _ANSWER_BITS = 191  # plus a sign: the width aggregators store
 
 
@@ -52,7 +56,8 @@ class PriceFeed:
     Moving the price adds a round at the time of the fork's block; earlier rounds stay. On a replica the feed's owner
     posts it. On a fork of a real chain it is written into the storage of the aggregator behind Chainlink's proxy,
     without an event. A ratio adapter of a replica, such as `Aave.wstETH/USD`, has no rounds: moving it changes its
-    ratio to its base feed, whose time it reports.
+    ratio to its base feed, whose time it reports; where the ratio has a cap, the answer stays at the cap. The adapter
+    of a principal token changes its discount.
 
         feed = PriceFeed(fork, "Chainlink.ETH/USD")
         feed.move_by(-0.30)
@@ -115,10 +120,12 @@ class PriceFeed:
                 self._move_ratio(wanted)
             elif (aggregator := self._view("aggregator")) == self.contract.address:
                 self.contract.set_answer(wanted, sender=self.contract.owner())
+            elif aggregator is None and (maturity := self._view("maturity")) is not None:
+                self._move_discount(wanted, maturity)
             else:
                 self._post(aggregator or self.contract.address, wanted)
             now = self.latest_round
-            if (now.answer, self.answer) != (wanted, wanted):
+            if (now.answer, self.answer) != (wanted, wanted) and not self._view("is_capped"):
                 raise StateError(f"{self.name} was moved to {wanted} and answers {self.answer}")
             moment.keep()
         return now
@@ -169,6 +176,18 @@ class PriceFeed:
             )
         ratio = -(-answer * _RATIO_UNIT // base.answer)  # round up, because the adapter rounds down
         self.contract.set_ratio(ratio, sender=self.contract.owner())
+
+    def _move_discount(self, answer: int, maturity: int) -> None:
+        base, left = PriceFeed(self.fork, self.contract.base()), maturity - self.fork.timestamp
+        if left <= 0 or not 0 < answer <= base.answer:
+            since = "is past its maturity" if left <= 0 else "is a discount"
+            raise BadArgument(
+                f"{self.name} {since}, and its base {base.name} answers {base.answer}: it cannot answer {answer}",
+                f"move the base, {base.name}",
+            )
+        # The middle of the discounts that round to the answer, so that rounding the rate leaves it there.
+        discount = max(0, _RATIO_UNIT - (2 * answer + 1) * _RATIO_UNIT // (2 * base.answer))
+        self.contract.set_discount_rate(discount * _YEAR_S // left, sender=self.contract.owner())
 
     def _view(self, name: str) -> Any:
         """Call a view; None if the contract does not have it."""

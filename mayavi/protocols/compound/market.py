@@ -26,7 +26,7 @@ from mayavi.protocols.compound.account import AccountArrays, CompoundV3Account, 
 from mayavi.protocols.compound.collateral import Accounts, CollateralAsset
 from mayavi.protocols.revert_context import reason_text, with_context
 from mayavi.protocols.tokens import Erc20, atomic, spending
-from mayavi.worlds.world_chain import hint_for_missing
+from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork

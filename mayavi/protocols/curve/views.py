@@ -24,7 +24,7 @@ from mayavi.protocols.arguments import address_on, amount_list, chain_name, requ
 from mayavi.protocols.curve.abi import COINS, pool_abi
 from mayavi.protocols.revert_context import with_context
 from mayavi.protocols.tokens import Erc20
-from mayavi.worlds.world_chain import hint_for_missing
+from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import Contract

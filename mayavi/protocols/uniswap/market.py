@@ -18,7 +18,7 @@ from mayavi.protocols.uniswap.position import Minted, UniswapV3Position, mint
 from mayavi.protocols.uniswap.reverts import explain
 from mayavi.protocols.uniswap.route import Route, RouteLike
 from mayavi.protocols.uniswap.router import Router
-from mayavi.worlds.world_chain import hint_for_missing
+from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork

@@ -37,7 +37,6 @@ from mayavi.scenarios.figures.tally import ScenarioTally
 from mayavi.scenarios.models.agents import LaunchTrader, OracleShock
 from mayavi.scenarios.models.config import GOVERNANCE, PRICES, ScenarioConfig
 from mayavi.sim.rows import KpiRow
-from mayavi.worlds.world_chain import chain_of
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -201,7 +200,7 @@ def pace(config: ScenarioConfig) -> tuple[int, int]:
     """Return blocks and seconds per step."""
     from mayavi.evm.chains import chain
 
-    each = chain(chain_of(config.chain)).block_seconds
+    each = chain(config.chain).block_seconds
     wanted = config.step_blocks or max(1, (config.step_time or 0) // each)
     return wanted, wanted * each
 
@@ -246,7 +245,7 @@ def _launch_pool(fork: Fork, name: str, model: LaunchTrader) -> None:
 def _check_chain(config: ScenarioConfig, fork: Fork) -> None:
     from mayavi.evm.chains import chain
 
-    expected = chain(chain_of(config.chain))
+    expected = chain(config.chain)
     if expected.chain_id != fork.chain_id:
         raise UsageError(
             f"'{config.name}' runs on {config.chain}, and this world is chain {fork.chain_id}",

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from mayavi.errors import UnknownName
 from mayavi.evm.address import checksum
+from mayavi.evm.chains import chain as known_chain
+from mayavi.evm.chains import hardfork_at
 from mayavi.worlds.deploy.deployment import MARKET
 from mayavi.worlds.tables.market import MarketEMode, MarketReserve, MarketTable, load_market
 from tests.worlds.markets.reading import (
@@ -116,3 +119,15 @@ def emode_of(table: MarketTable, category: MarketEMode) -> dict[str, Any]:
         "borrowableBitmap": bitmap(category.borrowable),
         "ltvzeroBitmap": bitmap(category.ltvzero),
     }
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_chain_is_known_by_the_same_facts(world: str) -> None:
+    table = load_market(world)
+    known = known_chain(table.chain)
+    assert (known.chain_id, known.block_seconds) == (table.chain_id, table.block.seconds)
+    if known.forks:
+        assert hardfork_at(table.chain_id, table.block.number, table.block.timestamp) == table.hardfork
+    else:
+        with pytest.raises(UnknownName, match=f"the rules of {table.chain} are not listed"):
+            hardfork_at(table.chain_id, table.block.number, table.block.timestamp)

@@ -55,6 +55,10 @@ class RulesV30:
         """Largest debt that the pool values at `value_usd_e8` or less."""
         return ((value_usd_e8 + 1) * unit - 1) // price
 
+    def debt_usd_e8(self, debt: int, price: int, unit: int) -> int:
+        """Value of a debt."""
+        return debt * price // unit
+
     def debt_after_borrow(self, amount: int, index_ray: int) -> int:
         """Debt right after borrowing `amount`: converted to shares at this index, and back."""
         shares = (amount * RAY + index_ray // 2) // index_ray

@@ -39,7 +39,7 @@ class RulesV33(RulesV30):
     def largest_cover(self, claim: Claim) -> int:
         """Half of all debts; all of this one if it or its collateral is small, or health is far below 1."""
         debt, collateral = claim.debt, claim.collateral
-        value = self._debt_value(claim, claim.owed)
+        value = self.debt_usd_e8(claim.owed, *claim.debt)
         small = min(value, claim.held * collateral.price // collateral.unit) < FULL_CLOSE_BELOW_USD_E8
         half = percent_mul(claim.total_debt_usd_e8, CLOSE_FACTOR_BPS)
         if small or claim.health_factor_wad <= FULL_CLOSE_BELOW_WAD or value <= half:
@@ -63,7 +63,7 @@ class RulesV33(RulesV30):
         if cover >= claim.owed or wanted >= claim.held:
             return False
         left = (claim.held - wanted) * claim.collateral.price // claim.collateral.unit
-        return min(left, self._debt_value(claim, claim.owed - cover)) < LEAST_LEFT_USD_E8
+        return min(left, self.debt_usd_e8(claim.owed - cover, *claim.debt)) < LEAST_LEFT_USD_E8
 
     def _without_dust(self, claim: Claim, most: int) -> int:
         """Largest repayment up to `most` that leaves enough of both; 0 if there is none."""
@@ -73,9 +73,6 @@ class RulesV33(RulesV30):
             dust = self._leaves_dust(claim, middle, wanted_collateral(claim, middle))
             low, high = (low, middle) if dust else (middle, high)
         return low
-
-    def _debt_value(self, claim: Claim, debt: int) -> int:
-        return debt * claim.debt.price // claim.debt.unit
 
     def _cover_for_everything(self, claim: Claim) -> int:
         return (debt_for_everything(claim) * ALL_BPS + claim.bonus_bps // 2) // claim.bonus_bps
@@ -119,6 +116,10 @@ class RulesV36(RulesV33):
         """Largest debt that the pool, rounding up, values at `value_usd_e8` or less."""
         return value_usd_e8 * unit // price
 
+    def debt_usd_e8(self, debt: int, price: int, unit: int) -> int:
+        """Value of a debt, rounded up."""
+        return -(-debt * price // unit)
+
     def debt_after_borrow(self, amount: int, index_ray: int) -> int:
         """Debt right after borrowing `amount`: converted to shares at this index, and back, both rounded up."""
         shares = -(-amount * RAY // index_ray)
@@ -127,9 +128,6 @@ class RulesV36(RulesV33):
     def least_repayment(self, index_ray: int) -> int:
         """Smallest repayment that burns a share, since shares round down."""
         return -(-index_ray // RAY)
-
-    def _debt_value(self, claim: Claim, debt: int) -> int:
-        return -(-debt * claim.debt.price // claim.debt.unit)
 
     def _cover_for_everything(self, claim: Claim) -> int:
         return -(-debt_for_everything(claim) * ALL_BPS // claim.bonus_bps)
