@@ -156,7 +156,7 @@ def make_rows(
     rows: int = 1,
     *,
     config: Mapping[str, object] | EnvConfig | None = None,
-    world: WorldSource | Fork | None = None,
+    world: WorldSource | Fork | str | None = None,
     source: str | None = None,
     threads: int | None = None,
     specialise: str | None = None,
@@ -164,7 +164,8 @@ def make_rows(
 ) -> RowsEnv[Any]:
     """Make an environment with a batch of `rows` episodes; `settings` change single values of `config`.
 
-    The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`.
+    The world is `world`, or the one that `source` names: `replica` (the default), `snapshot:PATH` or `rpc`. A `world`
+    given by name is one of `mayavi world list`, and decides the setting `chain`.
     `specialise` says whether transactions on a chain are replayed where their path is known: off, on or check.
     """
     from mayavi.gym_env.chain_rows import ChainRowsEnv
@@ -172,6 +173,9 @@ def make_rows(
 
     name, named = split_name(name)
     kind = entry(name).load()
+    if isinstance(world, str):
+        world, chain = _named_world(world)
+        settings = {"chain": chain, **settings} if kind.takes_world else settings
     settled = configured(kind.config_type, config, named | settings)
     if specialise is not None and issubclass(kind, ChainRowsEnv):
         return kind(settled, rows, world=chosen_world(world, source), threads=threads, specialise=specialise)
@@ -179,6 +183,17 @@ def make_rows(
         return kind(settled, rows, world=chosen_world(world, source), threads=threads)  # type: ignore[call-arg]
     refuse_world(name, world, source)
     return kind(settled, rows, threads=threads)
+
+
+def _named_world(name: str) -> tuple[WorldSource, str]:
+    """Return the replica `name`, of a chain or of a market, and its chain."""
+    from mayavi.worlds.source import WorldSource
+    from mayavi.worlds.tables.paths import chain_names
+
+    if name in chain_names():
+        return WorldSource(chain=name), name
+    found = WorldSource.of(world=name)
+    return found, str(found.chain)
 
 
 def refuse_world(name: str, world: WorldSource | Fork | None, source: str | None) -> None:

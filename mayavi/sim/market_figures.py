@@ -22,6 +22,7 @@ from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
     from mayavi.evm.fleet import Words
+    from mayavi.evm.fork import Fork
     from mayavi.protocols.compound.market import CompoundV3
     from mayavi.protocols.curve.pool import CurveStableSwap
     from mayavi.protocols.uniswap.pool import UniswapV3Pool
@@ -61,7 +62,8 @@ class Reader(Protocol):
 class AaveFigures:
     """Reserves of an Aave V3 or Spark market: amounts, utilisation, rates, prices, and totals in dollars.
 
-    `tvl` is the value the market holds: supplied and not lent out.
+    `tvl` is the value the market holds: supplied and not lent out. `deficit` is debt that was burnt without being
+    repaid, where the pool keeps it: since V3.3.
     """
 
     def __init__(self, market: AaveV3, assets: Sequence[str] | None = None) -> None:
@@ -86,6 +88,11 @@ class AaveFigures:
         read = ((token, int.from_bytes(answer)) for token, answer in zip(tokens, answers, strict=True) if answer)
         return {token: price for token, price in read if price}
 
+    def _available(self, fork: Fork, address: bytes, a_token: bytes) -> int:
+        if self.market.generation.virtual_balance:
+            return self.market.available(address, a_token)
+        return _balance(fork, address, a_token)
+
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
         """Read the figures of each reserve, then the totals of the market."""
         del worth
@@ -100,7 +107,7 @@ class AaveFigures:
             borrowed = _supply(fork, fixed.variableDebtToken)
             if fixed.stableDebtToken != ZERO_ADDRESS:
                 borrowed += _supply(fork, fixed.stableDebtToken)
-            available = _balance(fork, address, fixed.aToken)
+            available = self._available(fork, address, fixed.aToken)
             total = borrowed + available
             yield Figure(subject, "supplied", supplied, unit)
             yield Figure(subject, "borrowed", borrowed, unit)
@@ -108,6 +115,9 @@ class AaveFigures:
             yield Figure(subject, "utilisation", borrowed * RAY // total if total else 0, "ray")
             yield Figure(subject, "supply_rate", data.liquidityRate, "ray")
             yield Figure(subject, "borrow_rate", data.variableBorrowRate, "ray")
+            deficit = self.market.deficit(address)
+            if deficit is not None:
+                yield Figure(subject, "deficit", deficit, unit)
             price = prices.get(address)
             if price is not None:
                 yield Figure(subject, "price", price, "usd_e8")

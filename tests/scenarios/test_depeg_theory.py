@@ -30,7 +30,8 @@ from itertools import pairwise
 
 import pytest
 
-from mayavi.protocols.aave.market import FULL_CLOSE_BELOW_WAD, AaveV3
+from mayavi.protocols.aave.market import AaveV3
+from mayavi.protocols.aave.rules.liquidation import FULL_CLOSE_BELOW_WAD
 from mayavi.scenarios.models.config import CHAINS
 from tests.scenarios.play import Played, play
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.agents.lending.refusals import refused_supply
 from mayavi.errors import BadArgument, CallReverted
-from mayavi.evm.units import RAY
 from mayavi.protocols.aave.account_data import AccountData
-from mayavi.protocols.aave.market import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD, AaveV3
+from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.aave.reserve import Configuration
 from mayavi.protocols.aave.reverts import explain, explain_missing_prices
+from mayavi.protocols.aave.rules.liquidation import Claim, Priced
 from mayavi.protocols.tokens import Erc20, atomic
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
     from mayavi.protocols.aave.account import AaveAccount
-
-_ALL_BPS = 10_000
+    from mayavi.protocols.aave.rules.v30 import RulesV30
 
 
 class AaveLendingAccount:
@@ -31,7 +30,7 @@ class AaveLendingAccount:
     def __init__(self, lending: AaveLending, address: bytes) -> None:
         self.account: AaveAccount = lending.market.account(address)
         self.address = address
-        self._asset = lending.asset
+        self._asset, self._rules = lending.asset, lending.market.rules
 
     def supply(self, asset: str, amount: int) -> Receipt:
         """Supply `amount` as collateral."""
@@ -59,7 +58,7 @@ class AaveLendingAccount:
 
     def health(self) -> Health:
         """Return the account's health."""
-        return _health(self.account.data())
+        return _health(self.account.data(), self._rules)
 
 
 class Asset(NamedTuple):
@@ -109,8 +108,8 @@ class AaveLending:
 
     def healths(self, addresses: Sequence[bytes]) -> Healths:
         """Return the health of many accounts in one read."""
-        data = self.market.account_data(addresses)
-        return Healths(data.health_factor_wad, lambda row: _health(data[row]))
+        data, rules = self.market.account_data(addresses), self.market.rules
+        return Healths(data.health_factor_wad, lambda row: _health(data[row], rules))
 
     def price_e8(self, asset: str) -> int:
         """Return the price of one whole `asset` in USD, with 8 decimals."""
@@ -128,14 +127,19 @@ class AaveLending:
         return self.asset(asset).decimals
 
     def loan_of(self, asset: str, value_e8: int) -> int:
-        """Return the largest loan worth at most `value_e8`; debts are stored in scaled shares, rounded half up."""
-        unit, price = int(10 ** self.decimals(asset)), self.price_e8(asset)
-        most = ((value_e8 + 1) * unit - 1) // price
+        """Return the largest loan worth at most `value_e8`; debts are stored in scaled shares, which are rounded."""
+        rules = self.market.rules
+        most = rules.largest_debt(value_e8, self.price_e8(asset), int(10 ** self.decimals(asset)))
         index: int = self.market.pool.getReserveNormalizedVariableDebt(self.asset(asset).address)
         amount = most
-        while amount > 0 and _debt_after_borrow(amount, index) > most:
+        while amount > 0 and rules.debt_after_borrow(amount, index) > most:
             amount -= 1
         return amount
+
+    def least_repayment(self, asset: str) -> int:
+        """Return the smallest repayment of `asset` that the pool takes while more is owed."""
+        index: int = self.market.pool.getReserveNormalizedVariableDebt(self.asset(asset).address)
+        return self.market.rules.least_repayment(index)
 
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
         """Supply collateral for many accounts from the balance of `payer`."""
@@ -160,36 +164,57 @@ class AaveLending:
         debts: Sequence[str],
         funds: dict[str, int] | None = None,
     ) -> list[LiquidationQuote]:
-        """Return the largest liquidations of `borrowers` possible now: half of a debt, all of it at 0.95 or less."""
+        """Return the largest liquidations of `borrowers` that the pool's rules allow now."""
         if not borrowers:
             return []
-        sides = {asset: AssetState.of(self, asset) for asset in sorted({*collaterals, *debts})}
+        rules, sides = self.market.rules, {each: AssetState.of(self, each) for each in sorted({*collaterals, *debts})}
         flags = self._column(self.market.pool, "getUserConfiguration", borrowers)
         modes = self._emodes(borrowers)
         bonuses = {mode: self._mode_bonuses(mode) for mode in set(modes) if mode}
         supplied = {each: self._balances(self.asset(each).a_token, borrowers) for each in collaterals}
         owed = {each: self._balances(self.asset(each).debt_token, borrowers) for each in debts}
+        totals = self.market.account_data(borrowers).debt_usd_e8.ints() if rules.by_value else [0] * len(borrowers)
         found = []
         for row, (borrower, factor) in enumerate(zip(borrowers, health_factors_wad, strict=True)):
-            share = self._close_factor_bps(factor)
             for debt in debts:
-                most = (owed[debt][row] * share + _ALL_BPS // 2) // _ALL_BPS
-                most = most if funds is None else min(most, funds.get(debt, 0))
+                offered = None if funds is None else funds.get(debt, 0)
                 for collateral in collaterals:
-                    side, held = sides[collateral], supplied[collateral][row]
-                    if not most or not held or not flags[row] >> 2 * side.id + 1 & 1:
+                    side = sides[collateral]
+                    if not owed[debt][row] or not flags[row] >> 2 * side.id + 1 & 1:
                         continue
-                    bonus = bonuses.get(modes[row], {}).get(side.address, side.bonus_bps)
-                    cover, seized = self._amounts(most, held, sides[debt], side, bonus)
-                    if cover and seized:
-                        found.append(LiquidationQuote(borrower, collateral, debt, cover, cover, seized, most))
+                    claim = Claim(
+                        owed=owed[debt][row],
+                        held=supplied[collateral][row],
+                        offered=offered,
+                        health_factor_wad=factor,
+                        total_debt_usd_e8=totals[row],
+                        debt=sides[debt].priced,
+                        collateral=side.priced,
+                        bonus_bps=bonuses.get(modes[row], {}).get(side.address, side.bonus_bps),
+                        fee_bps=side.fee_bps,
+                    )
+                    if done := rules.liquidation(claim):
+                        amounts = done.covered, done.covered, done.seized, done.asks
+                        found.append(LiquidationQuote(borrower, collateral, debt, *amounts))
         return found
 
     def liquidate(self, liquidator: bytes, quote: LiquidationQuote) -> LiquidationResult:
         """Repay the quoted part of the borrower's debt and take the collateral."""
         account = self.market.account(liquidator)
         done = account.liquidate(quote.borrower, quote.collateral, quote.debt, quote.asks)
-        return LiquidationResult(done.covered, done.covered, done.seized)
+        deficit_e8 = self.deficit_e8(done.receipt, quote.borrower)
+        return LiquidationResult(done.covered, done.covered, done.seized, deficit_e8=deficit_e8)
+
+    def deficit_e8(self, receipt: Receipt, borrower: bytes) -> int:
+        """Return the value of the borrower's debts that a liquidation burnt without being repaid; 0 before V3.3."""
+        if not self.market.generation.deficits:
+            return 0
+        total, rules = 0, self.market.rules
+        for event in self.market.pool.events(receipt, "DeficitCreated"):
+            if event.args.user == borrower:
+                symbol = Erc20(self.fork, event.args.debtAsset).symbol
+                total += rules.debt_usd_e8(event.args.amount, self.price_e8(symbol), int(10 ** self.decimals(symbol)))
+        return total
 
     def _balances(self, token: Erc20, holders: Sequence[bytes]) -> list[int]:
         return self._column(token.contract, "balanceOf", holders)
@@ -200,14 +225,6 @@ class AaveLending:
 
     def _emodes(self, borrowers: Sequence[bytes]) -> list[int]:
         return self._column(self.market.pool, "getUserEMode", borrowers)
-
-    def _close_factor_bps(self, health_factor_wad: int) -> int:
-        return CLOSE_FACTOR_BPS if health_factor_wad > FULL_CLOSE_BELOW_WAD else _ALL_BPS
-
-    def _amounts(
-        self, cover: int, held: int, debt: AssetState, collateral: AssetState, bonus_bps: int
-    ) -> tuple[int, int]:
-        return _liquidation_amounts(cover, held, debt, collateral, bonus_bps)
 
     def _column(self, contract: Contract, function: str, accounts: Sequence[bytes]) -> list[int]:
         calldata = contract[function].encode(bytes(20))
@@ -223,8 +240,7 @@ class AssetState(NamedTuple):
 
     address: bytes
     id: int
-    price: int
-    unit: int
+    priced: Priced
     bonus_bps: int
     fee_bps: int
 
@@ -236,46 +252,16 @@ class AssetState(NamedTuple):
         return cls(
             asset.address,
             asset.id,
-            lending.price_e8(symbol),
-            int(10**asset.decimals),
+            Priced(lending.price_e8(symbol), int(10**asset.decimals)),
             terms.liquidation_bonus_bps,
             terms.liquidation_protocol_fee_bps,
         )
 
 
-def _liquidation_amounts(
-    cover: int, held: int, debt: AssetState, collateral: AssetState, bonus_bps: int
-) -> tuple[int, int]:
-    """Return the debt repaid and the collateral received, in the pool's arithmetic; percentages round half up."""
-    if not bonus_bps:
-        return 0, 0
-    wanted = _percent_mul(debt.price * cover * collateral.unit // (collateral.price * debt.unit), bonus_bps)
-    if wanted > held:
-        wanted = held
-        cover = _percent_div(collateral.price * held * debt.unit // (debt.price * collateral.unit), bonus_bps)
-    fee = _percent_mul(wanted - _percent_div(wanted, bonus_bps), collateral.fee_bps)
-    return cover, wanted - fee
-
-
-def _percent_mul(value: int, bps: int) -> int:
-    return (value * bps + _ALL_BPS // 2) // _ALL_BPS
-
-
-def _percent_div(value: int, bps: int) -> int:
-    return (value * _ALL_BPS + bps // 2) // bps
-
-
-def _debt_after_borrow(amount: int, index_ray: int) -> int:
-    """Return a loan's debt right after borrowing: converted to scaled shares at this index, and back."""
-    shares = (amount * RAY + index_ray // 2) // index_ray
-    return (shares * index_ray + RAY // 2) // RAY
-
-
-def _health(data: AccountData) -> Health:
-    collateral, ltv_bps = data.collateral_usd_e8, data.ltv_bps
-    # The pool requires collateral of debt / ltv, rounded half up: this is the largest debt that passes.
-    most = max(0, (collateral + 1) * ltv_bps - 1 - ltv_bps // 2) // _ALL_BPS
-    limit = _percent_mul(collateral, data.liquidation_threshold_bps)
+def _health(data: AccountData, rules: RulesV30) -> Health:
+    collateral = data.collateral_usd_e8
+    most = rules.borrow_limit_usd_e8(collateral, data.ltv_bps)
+    limit = rules.limit_usd_e8(collateral, data.liquidation_threshold_bps)
     return Health(collateral, data.debt_usd_e8, limit, most, limit, data.health_factor_wad)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from mayavi.agents.base import Details, Intent
 from mayavi.agents.lending.behaviours import Move, format_health
-from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket
+from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket, least_repayment
 from mayavi.agents.lending.open_market import lending_market
 from mayavi.agents.lending.refusals import refused_loan
 from mayavi.agents.trading.exchange import Exchange
@@ -167,14 +167,14 @@ class Loan:
 
         Returns the debt repaid and the collateral sold. Stops when stuck, and fails if nothing was repaid.
         """
-        repaid = sold = 0
+        repaid, sold, least = 0, 0, least_repayment(self.lending, self.debt)
         for _ in range(ROUNDS):
             owed, health = account.debt(self.debt), account.health()
             wanted = self._to_repay(health, target_wad, owed)
             if not wanted:
                 break
             cash = min(self.cash(account.address), wanted)
-            if cash:
+            if cash >= least or cash == owed:
                 account.repay(self.debt, None if cash == owed else cash)
                 repaid += cash
                 if cash == wanted:

@@ -93,6 +93,8 @@ class LiquidationResult(NamedTuple):
     paid: int
     seized: int
     times: int = 1
+    deficit_e8: int = 0
+    """Value of debts that the market burnt without being repaid, because no collateral was left."""
 
 
 class LendingAccount(Protocol):
@@ -175,6 +177,12 @@ class LendingMarket(Protocol):
 
     def liquidate(self, liquidator: bytes, quote: LiquidationQuote) -> LiquidationResult:
         """Liquidate as quoted. Fails with the market's reason if another liquidator was faster."""
+
+
+def least_repayment(market: LendingMarket, asset: str) -> int:
+    """Return the smallest repayment of `asset` that `market` takes; 1 where it does not say."""
+    found = getattr(market, "least_repayment", None)
+    return 1 if found is None else int(found(asset))
 
 
 def read_healths(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> Healths:

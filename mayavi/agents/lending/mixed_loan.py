@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from mayavi.agents.base import Details, Intent
 from mayavi.agents.lending.behaviours import Move
 from mayavi.agents.lending.loan import ROUNDS
-from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket
+from mayavi.agents.lending.market import Health, LendingAccount, LendingMarket, least_repayment
 from mayavi.agents.lending.open_market import lending_market
 from mayavi.agents.trading.exchange import UniswapExchange
 from mayavi.errors import ActionRefused, ExecutionError
@@ -167,7 +167,7 @@ class MixedLoan:
         for debt in sorted(owed, key=lambda each: (-self.value_e8(each, owed[each]), each)):
             cash = Erc20(self.fork, debt).balance_of(account.address)
             amount = min(cash, owed[debt], owed[debt] if everything else self._units_of(debt, excess_e8))
-            if amount:
+            if amount >= least_repayment(self.lending, debt) or amount == owed[debt]:
                 account.repay(debt, None if amount == owed[debt] else amount)
                 _add(facts, f"repaid_{debt}", amount)
                 return True

@@ -8,6 +8,7 @@ from mayavi.errors import UnknownName
 from mayavi.evm.fork import Fork
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.aave.spark import SparkLend
+from mayavi.worlds.missing import hint_for_missing
 
 _ALIASES = {"aave": "AaveV3", "spark": "Spark", "compound": "CompoundV3.cUSDCv3"}
 
@@ -38,4 +39,5 @@ def _other_market(fork: Fork, name: str, wanted: str) -> LendingMarket:
         return CompoundLending(CompoundV3(fork, wanted.removeprefix(PREFIX)))
     known = [prefix for prefix in (AaveV3.prefix, SparkLend.prefix, AaveV2.prefix) if f"{prefix}.Pool" in fork.labels]
     known += [PREFIX + each for each in markets_of(fork)]
-    raise UnknownName.of("lending market", name, known, f"this chain has {', '.join(known)}")
+    hint = hint_for_missing(fork, f"this chain has {', '.join(known)}")
+    raise UnknownName.of("lending market", name, known, hint)

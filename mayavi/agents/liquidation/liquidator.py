@@ -298,13 +298,16 @@ class LiquidatorAgent(Agent):
         loan = account.flash_loan(quote.debt, quote.cover, calls, sweep=[collateral.address])
         event = pool.events(loan.receipt, "LiquidationCall")[0].args
         received = self._balance(quote.debt) - before + event.covered + loan.premium
-        return LiquidationResult(event.covered, event.covered, event.seized), received
+        deficit_e8 = require_aave(self.lending, "a flash loan").deficit_e8(loan.receipt, quote.borrower)
+        return LiquidationResult(event.covered, event.covered, event.seized, deficit_e8=deficit_e8), received
 
     def _result_details(
         self, quote: LiquidationQuote, result: LiquidationResult, value_of: Valuation
     ) -> dict[str, int | str | bool | None]:
         after = self.lending.account(quote.borrower).health()
+        deficit = {"deficit_e8": result.deficit_e8} if result.deficit_e8 else {}
         return {
+            **deficit,
             "covered": result.covered,
             "paid": result.paid,
             "seized": result.seized,

@@ -301,6 +301,16 @@ _OTHERS: Final[dict[str, str]] = {
     "UserHasAssetWithZeroLtv()": "collateral without borrowing power is in the way; withdraw it first",
     "SelfLiquidation()": "an account cannot liquidate itself; let another one do it",
     "CallerNotPositionManager()": "the caller may not act for this account; the account has to enable it first",
+    "InvalidLtvzeroState()": "the reserve's loan to value is zero or not zero already, as asked for",
+    "InvalidCollateralInEmode(address reserve, uint256 categoryId)": (
+        "a collateral of the account has no borrowing power in this eMode; withdraw or disable it first"
+    ),
+    "InvalidDebtInEmode(address reserve, uint256 categoryId)": (
+        "the account owes an asset that cannot be borrowed in this eMode; repay it first"
+    ),
+    "MustBeEmodeCollateral(address reserve, uint256 categoryId)": (
+        "only collateral of an eMode can be without borrowing power there; make it collateral first"
+    ),
     "AccessControlUnauthorizedAccount(address account, bytes32 neededRole)": "the account lacks the role",
     "ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)": (
         "the allowance is too small; approve the spender first"

@@ -21,7 +21,6 @@ from mayavi.gym_env.lending.adapter import (
 from mayavi.protocols.aave.indexes import AaveIndexes, Shares
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.aave.rates import optimal_usage_ray
-from mayavi.protocols.health import NO_DEBT
 
 _VARIABLE_RATE = 2
 _AMOUNT = 36  # offset of the amount in calls of the pool: behind the selector and the asset
@@ -44,7 +43,8 @@ class _Account(NamedTuple):
 class AaveAdapter(LendingAdapter):
     """Aave V3 on the chain of `fork`.
 
-    `standing` is computed from storage slots if the pool uses the arithmetic of V3.0, else by calls of its views.
+    `standing` is computed from storage slots by the rules of the pool's generation, or by calls of its views if a pool
+    does not keep them.
     """
 
     def __init__(self, fork: Fork, collateral: str, debt: str) -> None:
@@ -65,7 +65,7 @@ class AaveAdapter(LendingAdapter):
             debt_price_e8=debt.price_usd_e8,
             threshold_wad=self.threshold_bps * wad,
             ltv_wad=self.ltv_bps * wad,
-            kink=optimal_usage_ray(self.fork, debt.rate_strategy) / 10**27,
+            kink=optimal_usage_ray(self.market, debt) / 10**27,
             supplied=debt.borrowed + debt.available,
             borrowed=debt.borrowed,
             room=(
@@ -109,7 +109,10 @@ class AaveAdapter(LendingAdapter):
         market, tokens = self.market, (self.reserve.a_token, self.debt_reserve.variable_debt_token)
         try:
             self.indexes = AaveIndexes(market, self.collateral.address), AaveIndexes(market, self.debt.address)
-            self.shares = Shares(market, tokens[0], BORROWER), Shares(market, tokens[1], BORROWER)
+            self.shares = (
+                Shares(market, tokens[0], BORROWER, owed=False),
+                Shares(market, tokens[1], BORROWER, owed=True),
+            )
             self.by_slots = self._agrees()
         except StateError:
             self.by_slots = False
@@ -138,17 +141,15 @@ class AaveAdapter(LendingAdapter):
         """State of the borrower, from slots if they are known."""
         account = self._by_slots(program, price_e8) if self.by_slots else self._by_views(program, price_e8)
         value = account.collateral_value_e8
-        # The pool requires collateral of debt / ltv, rounded to the nearest. This is the largest debt that passes.
-        most = program.multiply(program.add(value, 1), self.ltv_bps)
-        most = program.divide(program.subtract(most, 1 + self.ltv_bps // 2), _BPS)
-        free = program.subtract(most, account.debt_value_e8)
-        loan = program.either(free, self.loan_of(program, free), 0)
+        rules = self.market.rules
+        free = program.subtract(rules.borrow_limit_word(program, value, self.ltv_bps), account.debt_value_e8)
+        loan = program.either(free, rules.headroom_word(program, free, self.terms.debt_price_e8, self.debt_unit), 0)
         return Standing(
             collateral=account.collateral,
             debt=account.debt,
             collateral_value_e8=value,
             debt_value_e8=account.debt_value_e8,
-            limit_e8=self._limit_e8(program, value),
+            limit_e8=rules.limit_word(program, value, self.threshold_bps),
             headroom=loan,
             health_factor_wad=account.health_factor_wad,
             borrow_rate_wad=program.divide(account.borrow_rate_ray, _RAY_TO_WAD),
@@ -160,10 +161,9 @@ class AaveAdapter(LendingAdapter):
         income, owed = self.indexes[0].income(program, now), self.indexes[1].debt(program, now)
         collateral, debt = self.shares[0].balance(program, income), self.shares[1].balance(program, owed)
         value = program.multiply_divide(collateral, price_e8, self.unit)
-        debt_value = program.multiply_divide(debt, self.terms.debt_price_e8, self.debt_unit)
-        covered = program.multiply(self._limit_e8(program, value), WAD)
-        factor = program.divide(program.add(covered, program.divide(debt_value, 2)), debt_value)
-        factor = program.either(debt_value, factor, NO_DEBT)
+        rules = self.market.rules
+        debt_value = rules.debt_value_word(program, debt, self.terms.debt_price_e8, self.debt_unit)
+        factor = rules.health_word(program, value, self.threshold_bps, debt_value)
         return _Account(collateral, debt, value, debt_value, factor, owed.rate_ray, income.rate_ray)
 
     def _by_views(self, program: Program, price_e8: Word | int) -> _Account:
@@ -179,9 +179,6 @@ class AaveAdapter(LendingAdapter):
             rates[0][4],
             rates[1][2],
         )
-
-    def _limit_e8(self, program: Program, value_e8: Word) -> Word:
-        return program.divide(program.add(program.multiply(value_e8, self.threshold_bps), _BPS // 2), _BPS)
 
     def _data(self, program: Program) -> list[Word]:
         return self._view(program, self.pool.address, self.pool.getUserAccountData.encode(BORROWER), 6)

@@ -103,6 +103,7 @@ class AaveLiquidatorRows(ChainRowsEnv[LiquidatorConfig]):
             debt=loans.of_accounts("debt")[every, chosen],
             close_bps=accounts.close_bps[every, chosen],
             share_ppm=np.rint(share * MILLION).astype(np.int64),
+            **({"held": loans.of_accounts("collateral")[every, chosen]} if loans.by_value else {}),
             **loans.market_inputs(),
         )
         columns["looked"][live] = outcome.words[live]

@@ -16,7 +16,7 @@ from mayavi.agents.quantities import MILLION, units_of
 from mayavi.errors import UsageError
 from mayavi.evm.address import account_address
 from mayavi.evm.chains import chain
-from mayavi.evm.fleet import SUCCESS, Program, Words
+from mayavi.evm.fleet import SUCCESS, Program, Word, Words
 from mayavi.evm.units import ETHER, WAD
 from mayavi.gym_env.liquidator.config import LiquidatorConfig
 from mayavi.gym_env.liquidator.start import Start, starts_of
@@ -25,7 +25,8 @@ from mayavi.gym_env.onchain.pool_trades import UNLIMITED_FUNDS, PoolTrades
 from mayavi.gym_env.onchain.posted_feed import PostedFeed
 from mayavi.gym_env.roles import Floats
 from mayavi.gym_env.rows import Rows
-from mayavi.protocols.aave.market import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD
+from mayavi.protocols.aave.rules.liquidation import CLOSE_FACTOR_BPS, FULL_CLOSE_BELOW_WAD, ClaimWords, Priced
+from mayavi.protocols.aave.rules.v36 import FULL_CLOSE_BELOW_USD_E8
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
 
@@ -65,7 +66,7 @@ class Loans:
         """Fund all accounts, approve the contracts, and make the pool as deep as configured."""
         config: LiquidatorConfig = env.config
         self.env, self.config = env, config
-        self.block_seconds = chain(config.chain).block_seconds
+        self.block_seconds = chain(fork.chain_id).block_seconds
         self.liquidator, self.arbitrageur = account_address(LIQUIDATOR), account_address(ARBITRAGEUR)
         self.borrowers = [account_address(BORROWER.format(at)) for at in range(config.borrowers)]
         if config.pool_depth < 1:
@@ -85,6 +86,8 @@ class Loans:
         settings = self.book.collateral.configuration
         self.bonus_bps, self.fee_bps = settings.liquidation_bonus_bps, settings.liquidation_protocol_fee_bps
         self.threshold_bps = settings.liquidation_threshold_bps
+        self.by_value = self.book.market.rules.by_value
+        """Whether the pool closes small debts at once and refuses to leave dust; programs then have an input `held`."""
         self.addresses = Words.of([int.from_bytes(each) for each in self.borrowers]).words
         self.outputs: dict[str, int] = {}
 
@@ -151,6 +154,13 @@ class Loans:
             "root": columns["roots"][every, following],
             "recovery_ppm": columns["recovery_ppm"],
         }
+
+    def accepted(self, program: Program, cover: Word, owed: Word, held: Word, funds: Word) -> Word:
+        """Repayment next to `cover` that the pool accepts, of a debt of `owed` against collateral of `held`."""
+        book, price = self.book, self.feed.price_e8(program)
+        debt = Priced(book.debt.price_usd_e8, book.debt_unit)
+        claim = ClaimWords(owed, held, funds, price, book.unit, debt, self.bonus_bps)
+        return book.market.rules.cover_word(program, cover, claim)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -221,7 +231,11 @@ class Loans:
         below, far_below = ((exactly < bound).reshape(health.shape) for bound in bounds)
         backed = collateral * self.price()[:, None] > DUST_USD
         liquidatable = below & backed
-        close_bps = np.where(far_below, ALL_BPS, CLOSE_FACTOR_BPS)
+        at_once = far_below
+        if self.by_value:
+            values = np.minimum(debt * (self.book.debt.price_usd_e8 / _E8), collateral * self.price()[:, None])
+            at_once = far_below | (values < FULL_CLOSE_BELOW_USD_E8 / _E8)
+        close_bps = np.where(at_once, ALL_BPS, CLOSE_FACTOR_BPS)
         most_usd = np.where(liquidatable, debt * close_bps / ALL_BPS, 0.0)
         order = np.where(liquidatable, -most_usd, np.where(backed, health, np.inf))
         ranked = np.argsort(order, axis=1, kind="stable")

@@ -46,6 +46,8 @@ def stepping(loans: Loans, fork: Fork) -> Program:
     money = program.load(*money_at)
     most = most_to_pay(program, debt, close)
     cover = program.minimum(money, program.multiply_divide(most, share, MILLION))
+    if loans.by_value:
+        cover = loans.accepted(program, cover, debt, program.input("held"), money)
     cover = program.multiply(program.multiply(live, acts), cover)
     status, gas, _ = program.call(loans.book.liquidate(loans.liquidator, borrower, cover), mask=cover)
     paid = program.subtract(money, program.load(*money_at))

@@ -78,6 +78,10 @@ class MarketProgram:
         wanted = program.multiply_divide(most_to_pay(program, base, close), share, MILLION)
         borrows = program.multiply(program.less(count - 1, choice), program.less(choice, 2 * count))
         amount = program.either(borrows, wanted, program.minimum(before, wanted))
+        if loans.by_value:
+            seizes = program.less(2 * count - 1, choice)
+            accepted = loans.accepted(program, amount, base, program.input(f"held_{place}"), before)
+            amount = program.either(seizes, accepted, amount)
         calls = [loans.book.repay(each, amount) for each in loans.borrowers]
         calls += [loans.book.borrow(each, amount) for each in loans.borrowers]
         calls += [loans.book.liquidate(each, target, amount) for each in self.liquidators]

@@ -139,7 +139,10 @@ class AaveMarketRows(ChainRowsEnv[MarketConfig]):
         own = np.arange(count) + np.where(shares > 0, count, 0)
         base = np.where((shares > 0)[:, :, None], headroom, debts)
         targets = np.concatenate((np.zeros_like(base), self.loans.addresses[chosen]), axis=1)
+        held = self.loans.of_accounts("collateral")[np.arange(rows)[:, None], chosen]
+        by_value = {"held": np.concatenate((np.zeros_like(base), held), axis=1)} if self.loans.by_value else {}
         return {
+            **by_value,
             "choice": np.concatenate((own, np.tile(np.arange(2 * count, count + agents), (rows, 1))), axis=1),
             "base": np.concatenate((base, debts[np.arange(rows)[:, None], chosen]), axis=1),
             "close_bps": np.concatenate((np.full((rows, count), ALL_BPS), close_bps), axis=1),

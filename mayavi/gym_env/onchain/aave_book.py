@@ -10,19 +10,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.evm.fleet import Program, Template, Word
-from mayavi.evm.units import WAD
 from mayavi.protocols.aave.indexes import AaveIndexes, Shares
 from mayavi.protocols.aave.market import AaveV3
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
-_ALL_BPS = 10_000
 _VARIABLE_RATE = 2
 _AMOUNT = 36
 """Offset of the amount in calls of the pool: behind the selector and the asset."""
-NO_DEBT_WAD = 2**256 - 1
-"""Health factor of an account without debt."""
 
 
 class Account(NamedTuple):
@@ -46,7 +42,10 @@ class AaveBook:
         self._income = AaveIndexes(self.market, self.collateral.address)
         self._owed = AaveIndexes(self.market, self.debt.address)
         tokens = self.collateral.a_token, self.debt.variable_debt_token
-        self._shares = [tuple(Shares(self.market, token, each) for token in tokens) for each in self.borrowers]
+        kinds = tuple(zip(tokens, (False, True), strict=True))
+        self._shares = [
+            tuple(Shares(self.market, token, each, owed=owed) for token, owed in kinds) for each in self.borrowers
+        ]
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -54,25 +53,22 @@ class AaveBook:
         """State of every borrower at this point of the program, with the collateral at `price_e8`."""
         _, now = program.time()
         income, owed = self._income.income(program, now), self._owed.debt(program, now)
-        threshold = self.collateral.configuration.liquidation_threshold_bps
+        rules, threshold = self.market.rules, self.collateral.configuration.liquidation_threshold_bps
         accounts = []
         for collateral_shares, debt_shares in self._shares:
             supplied, debt = collateral_shares.balance(program, income), debt_shares.balance(program, owed)
             value = program.divide(program.multiply(supplied, price_e8), self.unit)
-            debt_value = program.divide(program.multiply(debt, self.debt.price_usd_e8), self.debt_unit)
-            limit = program.divide(program.add(program.multiply(value, threshold), _ALL_BPS // 2), _ALL_BPS)
-            rounded = program.add(program.multiply(limit, WAD), program.divide(debt_value, 2))
-            health = program.either(debt_value, program.divide(rounded, debt_value), NO_DEBT_WAD)
+            debt_value = rules.debt_value_word(program, debt, self.debt.price_usd_e8, self.debt_unit)
+            health = rules.health_word(program, value, threshold, debt_value)
             accounts.append(Account(supplied, debt, health, value, debt_value))
         return accounts
 
     def headroom(self, program: Program, account: Account) -> Word:
         """Largest amount that `account` can still borrow, in smallest units."""
-        ltv, price = self.collateral.configuration.ltv_bps, self.debt.price_usd_e8
-        allowed = program.multiply(program.add(account.collateral_value_e8, 1), ltv)
-        most = program.divide(program.subtract(allowed, 1 + ltv // 2), _ALL_BPS)  # the pool rounds halves up
-        free = program.add(program.subtract(most, account.debt_value_e8), 1)
-        return program.divide(program.subtract(program.multiply(free, self.debt_unit), 1), price)
+        rules = self.market.rules
+        most = rules.borrow_limit_word(program, account.collateral_value_e8, self.collateral.configuration.ltv_bps)
+        free = program.subtract(most, account.debt_value_e8)
+        return rules.headroom_word(program, free, self.debt.price_usd_e8, self.debt_unit)
 
     def borrow_rate_ray(self, program: Program) -> Word:
         """Variable borrow rate per year."""

@@ -15,9 +15,10 @@ from mayavi.errors import ActionRefused, CallReverted
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.flash_loan import FlashLoan, take_flash_loan
-from mayavi.protocols.aave.reserve import Configuration, fraction
+from mayavi.protocols.aave.later_actions import LaterActions
+from mayavi.protocols.aave.reserve import fraction
 from mayavi.protocols.aave.reverts import explain, explain_missing_prices, simulate_funded
-from mayavi.protocols.aave.risk import Holding, health_rule, liquidation_price
+from mayavi.protocols.aave.risk import Holding, liquidation_price
 from mayavi.protocols.arguments import address_on, require_positive
 from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, atomic, spending
@@ -38,7 +39,7 @@ _A_TOKEN = [
 
 
 class AssetPosition(NamedTuple):
-    """Supply and debt of an account in one reserve. Values use the pool's prices for the account, rounded down."""
+    """Supply and debt of an account in one reserve. Values use the pool's prices and rounding."""
 
     symbol: str
     supplied: int
@@ -80,7 +81,7 @@ class _Line(NamedTuple):
     own_price: bool
 
 
-class AaveAccount:
+class AaveAccount(LaterActions):
     """Account on an Aave V3 market, made by `market.account(address)`. Amounts are in smallest units.
 
     Accounts are equal if market, address and fork are equal; a copy of a fork is another fork.
@@ -206,6 +207,10 @@ class AaveAccount:
         category: int = self.market.pool.getUserEMode(self.address)
         return category
 
+    def borrowing_power_bps(self, asset: AddressLike) -> int:
+        """Return the loan to value of `asset` for this account, in the eMode it has chosen."""
+        return self.market.borrowing_power_bps(asset, self.emode)
+
     def supplied(self, asset: AddressLike) -> int:
         """Return the supplied amount of `asset`, with interest up to now."""
         return self.market.a_token(asset).balance_of(self.address)
@@ -223,7 +228,7 @@ class AaveAccount:
         with explain_missing_prices(self.market, self.address):
             lines, totals, emode = self._lines(), self.data(), self.emode
         holdings = [line.holding for line in lines]
-        rule = health_rule(holdings, totals.health_factor_wad)
+        rule = self.market.rules.health
         assets = tuple(
             AssetPosition(
                 symbol=line.token.symbol,
@@ -231,7 +236,7 @@ class AaveAccount:
                 supplied_usd_e8=line.supplied * line.holding.price // line.holding.unit,
                 used_as_collateral=line.used_as_collateral,
                 debt=line.debt,
-                debt_usd_e8=line.debt * line.holding.price // line.holding.unit,
+                debt_usd_e8=self.market.rules.debt_usd_e8(line.debt, line.holding.price, line.holding.unit),
                 price_usd_e8=line.holding.price,
                 liquidation_threshold_bps=line.holding.liquidation_threshold_bps,
                 liquidation_price_usd_e8=liquidation_price(holdings, index, rule)
@@ -256,7 +261,7 @@ class AaveAccount:
         if index is None or not _has_liquidation_price(lines[index]):
             return None
         holdings = [line.holding for line in lines]
-        return liquidation_price(holdings, index, health_rule(holdings, self.data().health_factor_wad))
+        return liquidation_price(holdings, index, self.market.rules.health)
 
     def _holdings(self, asset: AddressLike) -> tuple[list[Holding], int | None]:
         """Return the inputs of the health factor and the index of `asset` in them, None without a position there."""
@@ -278,7 +283,7 @@ class AaveAccount:
                 debt += Erc20(self._fork, data.stableDebtToken).balance_of(self.address)
             if not supplied and not debt:
                 continue
-            configuration = Configuration.of(data.configuration)
+            configuration = market.configuration(data)
             threshold, own_price, price = configuration.liquidation_threshold_bps, True, oracle.getAssetPrice(address)
             if mode and address in in_mode:
                 # Up to V3.1 an asset that is no collateral outside its eMode is none inside either.

@@ -14,7 +14,7 @@ from mayavi.errors import BadArgument, CallReverted, StateError
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.hashing import keccak_text
 from mayavi.evm.units import format_units
-from mayavi.protocols.aave.reserve import Configuration, EMode
+from mayavi.protocols.aave.reserve import EMode
 from mayavi.protocols.revert_context import with_context
 from mayavi.protocols.tokens import atomic
 
@@ -98,15 +98,16 @@ class AaveConfigurator:
 
     def reserve_values(self, asset: AddressLike) -> dict[str, int]:
         """Return the current values of all parameters that `set_reserve` takes."""
-        own = Configuration.of(self.market.reserve_data(self.market.address_of(asset)).configuration)
+        own = self.market.configuration(self.market.reserve_data(self.market.address_of(asset)))
         unit = int(10**own.decimals)
+        ceiling = {"debt_ceiling_usd_e2": own.debt_ceiling_usd_e2 or 0} if self.market.generation.isolation else {}
         return {
             **{name: getattr(own, name) for name in _COLLATERAL},
             "reserve_factor_bps": own.reserve_factor_bps,
             "liquidation_protocol_fee_bps": own.liquidation_protocol_fee_bps,
             "supply_cap": (own.supply_cap or 0) // unit,
             "borrow_cap": (own.borrow_cap or 0) // unit,
-            "debt_ceiling_usd_e2": own.debt_ceiling_usd_e2 or 0,
+            **ceiling,
             "borrowing": int(own.borrowing),
             "frozen": int(own.frozen),
             "paused": int(own.paused),
@@ -138,23 +139,23 @@ class AaveConfigurator:
 
     def set_emode(self, category: int, values: Values) -> None:
         """Set parameters of an efficiency mode; those not named keep their values."""
-        before, mode = self.emode_values(category), self.market.emode(category)
+        before, mode, generation = self.emode_values(category), self.market.emode(category), self.market.generation
+        if not generation.isolation:
+            raise BadArgument(
+                f"efficiency modes of version {generation.version} have a setting that is not known here",
+                "change the mode with the market's PoolConfigurator",
+            )
         _check_names(values, before)
         wanted = before | dict(values)
         numbers = [wanted[name] for name in _COLLATERAL]
         text = f"eMode {category} ({mode.label})"
         with atomic(self.fork), self._explained(text, lambda: _mismatch(wanted) or self._above_members(wanted, mode)):
-            if self._assets_name_their_mode(category):
+            if not generation.emode_bitmaps:
                 source = mode.price_source or ZERO_ADDRESS
                 contract = self._contract(_EMODE_WITH_SOURCE)
                 contract.setEModeCategory(category, *numbers, source, mode.label, sender=self.admin)
             else:
                 self._contract(_EMODE).setEModeCategory(category, *numbers, mode.label, sender=self.admin)
-
-    def _assets_name_their_mode(self, category: int) -> bool:
-        """Whether reserves hold the number of their mode, as up to V3.1."""
-        data = (self.market.reserve_data(each).configuration for each in self.market.pool.getReservesList())
-        return any(Configuration.of(each).emode == category for each in data)
 
     def _above_members(self, wanted: Values, mode: EMode) -> Cause | None:
         for symbol in mode.assets:

@@ -14,13 +14,13 @@ from mayavi.evm.fork.token_balance import slot_behind
 from mayavi.evm.hashing import keccak256, selector_of
 from mayavi.evm.units import RAY
 from mayavi.protocols.aave.market import AaveV3
+from mayavi.protocols.aave.rules.v30 import YEAR_S, ray_multiplied
 
 _RESERVES = 52
 """Storage slot of the pool's mapping from asset to reserve."""
 _LOW = 0, 128  # the lower half of a word, and the upper
 _HIGH = 128, 128
 _UPDATED = 128, 40
-_YEAR_S = 365 * 86_400
 
 
 class Index(NamedTuple):
@@ -31,10 +31,10 @@ class Index(NamedTuple):
 
 
 class AaveIndexes:
-    """Indexes of one reserve. Raises `StateError` if the market's storage layout is not that of version 3.0."""
+    """Indexes of one reserve. Raises `StateError` if storage and views of the pool do not agree on them."""
 
     def __init__(self, market: AaveV3, asset: bytes) -> None:
-        self._pool = market.pool.address
+        self._pool, self._rules = market.pool.address, market.rules
         self._place = int.from_bytes(keccak256(asset.rjust(32, b"\0") + _RESERVES.to_bytes(32)))
         self._check(market, asset)
 
@@ -42,20 +42,14 @@ class AaveIndexes:
         """Liquidity index of suppliers: simple interest since the last update."""
         word, elapsed = program.load(self._pool, self._place + 1), self._elapsed(program, now)
         rate = program.bits(word, *_HIGH)
-        growth = program.add(RAY, program.divide(program.multiply(rate, elapsed), _YEAR_S))
+        growth = program.add(RAY, program.divide(program.multiply(rate, elapsed), YEAR_S))
         return Index(ray_multiplied(program, growth, program.bits(word, *_LOW)), rate)
 
     def debt(self, program: Program, now: Word) -> Index:
-        """Variable borrow index: compound interest by three terms of the binomial series."""
+        """Variable borrow index: compound interest by the series that the pool's code uses."""
         word, elapsed = program.load(self._pool, self._place + 2), self._elapsed(program, now)
         rate = program.bits(word, *_HIGH)
-        pairs = program.multiply(elapsed, program.subtract(elapsed, 1))
-        triples = program.multiply(pairs, program.subtract(elapsed, 2))
-        squared = program.divide(ray_multiplied(program, rate, rate), _YEAR_S**2)
-        cubed = program.divide(ray_multiplied(program, squared, rate), _YEAR_S)
-        growth = program.add(RAY, program.divide(program.multiply(rate, elapsed), _YEAR_S))
-        growth = program.add(growth, program.divide(program.multiply(pairs, squared), 2))
-        growth = program.add(growth, program.divide(program.multiply(triples, cubed), 6))
+        growth = self._rules.compounded(program, rate, elapsed)
         return Index(ray_multiplied(program, growth, program.bits(word, *_LOW)), rate)
 
     def _elapsed(self, program: Program, now: Word) -> Word:
@@ -64,7 +58,7 @@ class AaveIndexes:
     def _check(self, market: AaveV3, asset: bytes) -> None:
         """Compare the computed indexes with the pool's views one month ahead."""
         twin = market.fork.copy()
-        twin.mine(1, _YEAR_S // 12)
+        twin.mine(1, YEAR_S // 12)
         program = Program()
         _, now = program.time()
         indexes = self.income(program, now), self.debt(program, now)
@@ -82,23 +76,20 @@ class AaveIndexes:
         }
         if {name: words[0] for name, words in seen.items()} != expected:
             raise StateError(
-                "this world's Aave does not have the storage layout of version 3.0",
-                "take the replica, or a block before the market was upgraded",
+                f"this world's Aave (revision {market.generation.revision}) does not keep its indexes as we know them",
+                "take a replica",
             )
 
 
 class Shares:
-    """Balance of one holder of an aToken or debt token, stored in scaled shares."""
+    """Balance of one holder of an aToken, or of a debt token if `owed`, stored in scaled shares."""
 
-    def __init__(self, market: AaveV3, token: bytes, holder: bytes) -> None:
+    def __init__(self, market: AaveV3, token: bytes, holder: bytes, *, owed: bool) -> None:
         query = selector_of("scaledBalanceOf(address)") + holder.rjust(32, b"\0")
         self._place = slot_behind(market.fork, token, query)
+        self._bits = market.rules.balance_bits
+        self._balance = market.rules.debt_word if owed else market.rules.supplied_word
 
     def balance(self, program: Program, index: Index) -> Word:
         """Return the balance at `index`."""
-        return ray_multiplied(program, program.bits(program.load(*self._place), *_LOW), index.index_ray)
-
-
-def ray_multiplied(program: Program, a: Word, b: Word) -> Word:
-    """Return `a * b` in ray, rounded half up."""
-    return program.divide(program.add(program.multiply(a, b), RAY // 2), RAY)
+        return self._balance(program, program.bits(program.load(*self._place), 0, self._bits), index.index_ray)

@@ -6,7 +6,8 @@
     alice.borrow("USDC", 1_000 * 10**6)
     print(alice.health_factor, market.reserve("USDC").variable_borrow_rate)
 
-Only functions common to V3.0 and later are called, so the same code reads a replica and a fork of today's chain.
+The adapter reads the revision of the pool's code and follows its rules: `market.generation` says which. Functions that
+a pool does not have are not called, so the same code reads a replica and a fork of today's chain.
 """
 
 from __future__ import annotations
@@ -15,55 +16,25 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from mayavi.errors import BadArgument, CallReverted, ExecutionError, UnknownName
+from mayavi.errors import BadArgument, CallReverted, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.protocols.aave.account import AaveAccount
 from mayavi.protocols.aave.account_data import AccountData, AccountsData
+from mayavi.protocols.aave.pool_abi import POOL_ABI
 from mayavi.protocols.aave.reserve import Configuration, EMode, Reserve
 from mayavi.protocols.aave.reverts import explain_missing_prices
+from mayavi.protocols.aave.rules.generation import Generation
 from mayavi.protocols.arguments import address_on, require_contract, require_fork
 from mayavi.protocols.tokens import Erc20
+from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import BoundFunction, Contract
     from mayavi.evm.fork import Fork
+    from mayavi.protocols.aave.rules.v30 import RulesV30
 
-CLOSE_FACTOR_BPS = 5_000
-"""Share of a debt that one liquidation may repay; a constant of the pool's code since V3.0."""
-FULL_CLOSE_BELOW_WAD = 95 * 10**16
-"""Health factor at and below which a liquidation may repay all of a debt."""
-
-_POOL = [
-    "supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode)",
-    "withdraw(address asset, uint256 amount, address to)",
-    "borrow(address asset, uint256 amount, uint256 interestRateMode, uint16 referralCode, address onBehalfOf)",
-    "repay(address asset, uint256 amount, uint256 interestRateMode, address onBehalfOf)",
-    "setUserUseReserveAsCollateral(address asset, bool useAsCollateral)",
-    "setUserEMode(uint8 categoryId)",
-    "liquidationCall(address collateral, address debt, address user, uint256 debtToCover, bool receiveAToken)",
-    "getUserAccountData(address user) view returns (uint256 collateral, uint256 debt, uint256 available,"
-    " uint256 threshold, uint256 ltv, uint256 healthFactor)",
-    "getReserveData(address asset) view returns ((uint256 configuration, uint128 liquidityIndex,"
-    " uint128 liquidityRate, uint128 variableBorrowIndex, uint128 variableBorrowRate, uint128 stableBorrowRate,"
-    " uint40 lastUpdate, uint16 id, address aToken, address stableDebtToken, address variableDebtToken,"
-    " address rateStrategy, uint128 accruedToTreasury, uint128 unbacked, uint128 isolatedDebt) data)",
-    "getReserveNormalizedIncome(address asset) view returns (uint256)",
-    "getReserveNormalizedVariableDebt(address asset) view returns (uint256)",
-    "getReservesList() view returns (address[])",
-    "getUserConfiguration(address user) view returns (uint256)",
-    "getUserEMode(address user) view returns (uint256)",
-    "getEModeCategoryData(uint8 id) view returns"
-    " ((uint16 ltv, uint16 threshold, uint16 bonus, address priceSource, string label) category)",
-    "getEModeCategoryCollateralBitmap(uint8 id) view returns (uint128)",
-    "FLASHLOAN_PREMIUM_TOTAL() view returns (uint128)",
-    "FLASHLOAN_PREMIUM_TO_PROTOCOL() view returns (uint128)",
-    "ADDRESSES_PROVIDER() view returns (address)",
-    "event LiquidationCall(address indexed collateral, address indexed debt, address indexed user, uint256 covered,"
-    " uint256 seized, address liquidator, bool receiveAToken)",
-    "event FlashLoan(address indexed target, address initiator, address indexed asset, uint256 amount,"
-    " uint8 interestRateMode, uint256 premium, uint16 indexed referralCode)",
-]
-_PROVIDER = ["getPriceOracle() view returns (address)"]
+_PROVIDER = ["getPriceOracle() view returns (address)", "getAddress(bytes32 id) view returns (address)"]
+_UMBRELLA = b"UMBRELLA".ljust(32, b"\0")
 _ORACLE = [
     "getAssetPrice(address asset) view returns (uint256)",
     "getSourceOfAsset(address asset) view returns (address)",
@@ -92,7 +63,7 @@ class AaveV3:
     prefix: ClassVar[str] = "AaveV3"
     """Prefix of this market's contract names in `fork.labels`."""
     title: ClassVar[str] = "Aave V3"
-    pool_abi: ClassVar[list[str]] = _POOL
+    pool_abi: ClassVar[list[str]] = POOL_ABI
     unknown_hint: ClassVar[str] = "give the address of its pool, or open a fork of a chain that has one"
 
     def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
@@ -100,7 +71,7 @@ class AaveV3:
         if pool is None and f"{self.prefix}.Pool" not in fork.labels:
             raise UnknownName(
                 f"no {self.title} market is known on chain {fork.chain_id}",
-                self.unknown_hint,
+                hint_for_missing(fork, self.unknown_hint),
             )
         place = f"{self.prefix}.Pool" if pool is None else pool
         self.fork = fork
@@ -111,6 +82,16 @@ class AaveV3:
     def _identifying_reads(self) -> tuple[BoundFunction, ...]:
         """Functions that only a pool of this version answers: V2 pools lack the first, oracles the second."""
         return self.pool.ADDRESSES_PROVIDER, self.pool.FLASHLOAN_PREMIUM_TOTAL
+
+    @cached_property
+    def generation(self) -> Generation:
+        """Version of the pool's code, by its revision."""
+        return Generation(self.pool.POOL_REVISION())
+
+    @cached_property
+    def rules(self) -> RulesV30:
+        """Arithmetic and liquidation rules of the pool's code."""
+        return self.generation.rules
 
     def account(self, address: AddressLike) -> AaveAccount:
         """Return the account at `address`. It needs no registration."""
@@ -173,6 +154,17 @@ class AaveV3:
         """Return the pool's `getReserveData` of a reserve; all fields are zero for any other address."""
         return self.pool.getReserveData(address)
 
+    def configuration(self, data: Any) -> Configuration:
+        """Return the parameters in `reserve_data`, without those that the pool's code does not know."""
+        return Configuration.of(data.configuration, self.generation)
+
+    def available(self, address: bytes, a_token: bytes) -> int:
+        """Return how much of a reserve can be withdrawn or borrowed."""
+        if self.generation.virtual_balance:
+            counted: int = self.pool.getVirtualUnderlyingBalance(address)
+            return counted
+        return Erc20(self.fork, address).balance_of(a_token)
+
     # -- prices and parameters ----------------------------------------------------------------------------------------
 
     @property
@@ -221,15 +213,61 @@ class AaveV3:
 
     def emode_collateral(self, category: int) -> list[bytes]:
         """Return the collateral assets of an eMode. Up to V3.1 each asset names its mode; later a mode lists them."""
+        if self.generation.emode_bitmaps:
+            return self._in_bitmap(self.pool.getEModeCategoryCollateralBitmap(category))
         reserves = [(address, self.reserve_data(address)) for address in self.pool.getReservesList()]
-        by_asset = [each for each, data in reserves if Configuration.of(data.configuration).emode == category]
-        if by_asset:
-            return by_asset
-        try:
-            bitmap: int = self.pool.getEModeCategoryCollateralBitmap(category)
-        except ExecutionError:
-            return []  # an older pool without bitmaps and without an asset in this category
-        return [address for address, data in reserves if bitmap >> data.id & 1]
+        return [each for each, data in reserves if Configuration.of(data.configuration).emode == category]
+
+    def emode_borrowable(self, category: int) -> list[bytes]:
+        """Return the assets that can be borrowed in an eMode; up to V3.1 they are those of its collateral."""
+        if self.generation.emode_bitmaps:
+            return self._in_bitmap(self.pool.getEModeCategoryBorrowableBitmap(category))
+        return self.emode_collateral(category)
+
+    def emode_ltvzero(self, category: int) -> list[bytes]:
+        """Return the collateral of an eMode that has no borrowing power there; none before V3.6."""
+        if self.generation.ltvzero_bitmaps:
+            return self._in_bitmap(self.pool.getEModeCategoryLtvzeroBitmap(category))
+        return []
+
+    def borrowing_power_bps(self, asset: AddressLike, category: int = 0) -> int:
+        """Return the loan to value of `asset` for accounts in eMode `category`; 0 is none."""
+        address = self.address_of(asset)
+        if category and address in self.emode_collateral(category):
+            return 0 if address in self.emode_ltvzero(category) else self.emode(category).ltv_bps
+        return self.configuration(self.reserve_data(address)).ltv_bps
+
+    def liquidation_bonus_bps(self, asset: AddressLike, category: int = 0) -> int:
+        """Return the liquidation bonus of `asset` for accounts in eMode `category`, counted from 100 %."""
+        address = self.address_of(asset)
+        if category and address in self.emode_collateral(category):
+            return self.emode(category).liquidation_bonus_bps
+        return self.configuration(self.reserve_data(address)).liquidation_bonus_bps
+
+    def _in_bitmap(self, bitmap: int) -> list[bytes]:
+        return [each for each in self.pool.getReservesList() if bitmap >> self.reserve_data(each).id & 1]
+
+    # -- deficits -----------------------------------------------------------------------------------------------------
+
+    def deficit(self, asset: AddressLike) -> int | None:
+        """Return the debt in `asset` that was burnt without being repaid; None up to V3.2, which burns none."""
+        if not self.generation.deficits:
+            return None
+        deficit: int = self.pool.getReserveDeficit(self.address_of(asset))
+        return deficit
+
+    def deficits(self) -> dict[str, int]:
+        """Return the deficits of all reserves that have one, by symbol."""
+        if not self.generation.deficits:
+            return {}
+        found = {each: self.pool.getReserveDeficit(each) for each in self.pool.getReservesList()}
+        return {Erc20(self.fork, address).symbol: amount for address, amount in found.items() if amount}
+
+    @property
+    def umbrella(self) -> bytes | None:
+        """Account that may cover deficits with its aTokens; None if none is registered at the provider."""
+        place: bytes = self._provider.getAddress(_UMBRELLA)
+        return None if place == ZERO_ADDRESS else place
 
     # -- many accounts ------------------------------------------------------------------------------------------------
 
@@ -247,7 +285,7 @@ class AaveV3:
         return AccountsData(*columns)
 
     def _reserve(self, address: bytes, data: Any, oracle: Contract) -> Reserve:
-        fork, token = self.fork, Erc20(self.fork, address)
+        fork, token, generation = self.fork, Erc20(self.fork, address), self.generation
         stable = None if data.stableDebtToken == ZERO_ADDRESS else data.stableDebtToken
         borrowed = Erc20(fork, data.variableDebtToken).total_supply + (
             Erc20(fork, stable).total_supply if stable else 0
@@ -256,7 +294,7 @@ class AaveV3:
             symbol=token.symbol,
             address=address,
             id=data.id,
-            configuration=Configuration.of(data.configuration),
+            configuration=self.configuration(data),
             a_token=data.aToken,
             variable_debt_token=data.variableDebtToken,
             stable_debt_token=stable,
@@ -271,9 +309,10 @@ class AaveV3:
             last_update=data.lastUpdate,
             supplied=Erc20(fork, data.aToken).total_supply,
             borrowed=borrowed,
-            available=token.balance_of(data.aToken),
+            available=self.available(address, data.aToken),
             accrued_to_treasury_scaled=data.accruedToTreasury,
-            isolated_debt_usd_e2=data.isolatedDebt,
+            isolated_debt_usd_e2=data.isolatedDebt if generation.isolation else None,
+            deficit=self.pool.getReserveDeficit(address) if generation.deficits else None,
         )
 
     def _emode(self, category: int) -> EMode | None:
@@ -287,8 +326,13 @@ class AaveV3:
             liquidation_threshold_bps=data.threshold,
             liquidation_bonus_bps=data.bonus,
             price_source=None if data.priceSource == ZERO_ADDRESS else data.priceSource,
-            assets=tuple(Erc20(self.fork, address).symbol for address in self.emode_collateral(category)),
+            assets=self._symbols(self.emode_collateral(category)),
+            borrowable=self._symbols(self.emode_borrowable(category)),
+            ltvzero=self._symbols(self.emode_ltvzero(category)),
         )
+
+    def _symbols(self, addresses: Sequence[bytes]) -> tuple[str, ...]:
+        return tuple(Erc20(self.fork, address).symbol for address in addresses)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} at {checksum(self.pool.address)} on chain {self.fork.chain_id}>"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mayavi.evm.address import checksum
 from mayavi.evm.units import RAY, from_units
+
+if TYPE_CHECKING:
+    from mayavi.protocols.aave.rules.generation import Generation
 
 
 def fraction(amount: int, decimals: int) -> Decimal:
@@ -50,8 +53,9 @@ class Configuration:
     """eMode category of the asset, 0 for none. Since V3.2 an asset may be in several: see `AaveV3.emode`."""
 
     @classmethod
-    def of(cls, word: int) -> Configuration:
-        """Decode the pool's configuration word."""
+    def of(cls, word: int, generation: Generation | None = None) -> Configuration:
+        """Decode the pool's configuration word; bits that `generation` does not use any more are off."""
+        isolation = generation is None or generation.isolation
 
         def bits(start: int, length: int = 1) -> int:
             return word >> start & (1 << length) - 1
@@ -70,12 +74,12 @@ class Configuration:
             paused=bool(bits(60)),
             borrowing=bool(bits(58)),
             flash_loans=bool(bits(63)),
-            borrowable_in_isolation=bool(bits(61)),
-            siloed=bool(bits(62)),
+            borrowable_in_isolation=isolation and bool(bits(61)),
+            siloed=isolation and bool(bits(62)),
             supply_cap=bits(116, 36) * unit or None,
             borrow_cap=bits(80, 36) * unit or None,
-            debt_ceiling_usd_e2=bits(212, 40) or None,
-            emode=bits(168, 8),
+            debt_ceiling_usd_e2=(bits(212, 40) or None) if isolation else None,
+            emode=0 if generation and generation.emode_bitmaps else bits(168, 8),
         )
 
     @property
@@ -116,9 +120,12 @@ class Reserve:
     borrowed: int
     """Total debt with interest up to now."""
     available: int
-    """Tokens in the pool: the most that can be withdrawn or borrowed."""
+    """Most that can be withdrawn or borrowed. Since V3.1 the pool counts it; tokens sent to it do not add to it."""
     accrued_to_treasury_scaled: int
-    isolated_debt_usd_e2: int
+    isolated_debt_usd_e2: int | None
+    """Debt against this asset as isolated collateral; None since V3.7, which has no isolation mode."""
+    deficit: int | None
+    """Debt that was burnt without being repaid, and is not covered yet; None up to V3.2, which burns none."""
 
     @property
     def decimals(self) -> int:
@@ -163,6 +170,10 @@ class EMode:
     """Asset whose price is used for the whole category; None if each has its own, as always since V3.2."""
     assets: tuple[str, ...]
     """Symbols of the assets that count as its collateral."""
+    borrowable: tuple[str, ...] = ()
+    """Symbols of the assets that can be borrowed in it; up to V3.1 the same as `assets`."""
+    ltvzero: tuple[str, ...] = ()
+    """Symbols of its collateral that has no borrowing power in it; since V3.6."""
 
     def __repr__(self) -> str:
         return _format_record(self)

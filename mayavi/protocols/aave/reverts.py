@@ -14,8 +14,21 @@ from typing import TYPE_CHECKING, Any
 from mayavi.errors import CallReverted, ExecutionError, MayaviError, StateError, UnknownName
 from mayavi.evm.abi.reverts import Reason
 from mayavi.evm.units import format_units, from_units
-from mayavi.protocols.aave.reserve import Configuration, EMode, Reserve
-from mayavi.protocols.aave.risk import health_rule, withdrawable
+from mayavi.protocols.aave.later_reverts import LATER_CAUSES
+from mayavi.protocols.aave.reserve import Reserve
+from mayavi.protocols.aave.revert_texts import (
+    Cause,
+    amount_text,
+    and_list,
+    collateral_of,
+    configuration_of,
+    idle_supplies,
+    mode_text,
+    or_list,
+    owed_assets,
+    symbol_of,
+)
+from mayavi.protocols.aave.risk import withdrawable
 from mayavi.protocols.health import NO_DEBT
 from mayavi.protocols.tokens import Erc20, spending
 
@@ -23,9 +36,6 @@ if TYPE_CHECKING:
     from mayavi.evm.receipt import Receipt
     from mayavi.protocols.aave.account import AaveAccount
     from mayavi.protocols.aave.market import AaveV3
-
-Cause = tuple[str, str | None]
-"""Cause of a revert, and a hint what to do about it."""
 
 
 def explain(account: AaveAccount, error: CallReverted, function: str, arguments: Sequence[Any]) -> CallReverted:
@@ -109,9 +119,9 @@ def _missing_prices(market: AaveV3, concerned: bytes | None) -> Cause | None:
         return None
     flags: int = market.pool.getUserConfiguration(concerned) if concerned else 0
     near = [each for each in without if each == concerned or flags >> 2 * market.reserve_data(each).id & 3]
-    feeds = {_symbol(market, each): fork.name(oracle.getSourceOfAsset(each)) for each in near or without}
+    feeds = {symbol_of(market, each): fork.name(oracle.getSourceOfAsset(each)) for each in near or without}
     return (
-        f"the oracle has no price above zero for {_and_list([f'{symbol} ({feed})' for symbol, feed in feeds.items()])}",
+        f"the oracle has no price above zero for {and_list([f'{symbol} ({feed})' for symbol, feed in feeds.items()])}",
         f'`PriceFeed(fork, "{next(iter(feeds.values()))}").set_price(…)` gives one',
     )
 
@@ -129,7 +139,7 @@ def _insufficient_liquidity(account: AaveAccount, function: str, arguments: Sequ
 def insufficient_liquidity(market: AaveV3, asset: bytes, wanted: int) -> Cause | None:
     """Cause if the pool holds less than `wanted`."""
     token = Erc20(market.fork, asset)
-    there = token.balance_of(market.reserve_data(asset).aToken)
+    there = market.available(asset, market.reserve_data(asset).aToken)
     if there >= wanted:
         return None
     return f"the pool has {token.text(there)}, the rest is lent out; {token.text(wanted)} are asked for", "take less"
@@ -143,8 +153,8 @@ def _emode(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Cau
     if function == "borrow":
         mode = market.emode(account.emode)
         return (
-            f"{_symbol(market, arguments[0])} is not in eMode {_mode_text(mode)}, which the account has chosen",
-            f"borrow {_or_list(mode.assets)}, or leave the mode: eMode 0 is none",
+            f"{symbol_of(market, arguments[0])} is not in eMode {mode_text(mode)}, which the account has chosen",
+            f"borrow {or_list(mode.borrowable)}, or leave the mode: eMode 0 is none",
         )
     if function != "setUserEMode":
         return None
@@ -153,19 +163,19 @@ def _emode(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Cau
         mode = market.emode(category)
     except UnknownName as unknown:
         return f"eMode category {category} does not exist", unknown.hint
-    outside = [symbol for symbol in _owed(account) if symbol not in mode.assets]
+    outside = [symbol for symbol in owed_assets(account) if symbol not in mode.assets]
     if not outside:
         return None
     return (
-        f"the account owes {_and_list(outside)}, outside eMode {_mode_text(mode)}",
+        f"the account owes {and_list(outside)}, outside eMode {mode_text(mode)}",
         "repay that first, or choose another category",
     )
 
 
 def _mixed_collateral(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause | None:
     market = account.market
-    symbol, own = _symbol(market, arguments[0]), _configuration(market, arguments[0])
-    used = _collateral(account)
+    symbol, own = symbol_of(market, arguments[0]), configuration_of(market, arguments[0])
+    used = collateral_of(account)
     isolated = next((name for name, each in used.items() if each.isolated), None)
     if isolated:
         return (
@@ -174,58 +184,63 @@ def _mixed_collateral(account: AaveAccount, _: str, arguments: Sequence[Any]) ->
         )
     if own.isolated and used:
         return (
-            f"{symbol} is isolated and has to be the only collateral, but the account uses {_and_list(used)} too",
+            f"{symbol} is isolated and has to be the only collateral, but the account uses {and_list(used)} too",
             "use another account for it, or disable the others with `set_collateral(…, False)`",
         )
-    return (f"{symbol} has a loan to value of zero, so it cannot become collateral", None) if not own.ltv_bps else None
+    if not account.borrowing_power_bps(arguments[0]):
+        mode = f" in eMode {mode_text(market.emode(account.emode))}" if account.emode and own.ltv_bps else ""
+        return f"{symbol} has a loan to value of zero{mode}, so it cannot become collateral", None
+    return None
 
 
 def _not_in_isolation(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause | None:
     market = account.market
-    isolated = next((name for name, each in _collateral(account).items() if each.isolated), None)
+    isolated = next((name for name, each in collateral_of(account).items() if each.isolated), None)
     if not isolated:
         return None
-    reserves = ((address, _configuration(market, address)) for address in market.pool.getReservesList())
-    fitting = [_symbol(market, at) for at, own in reserves if own.borrowable_in_isolation and own.borrowing]
+    reserves = ((address, configuration_of(market, address)) for address in market.pool.getReservesList())
+    fitting = [symbol_of(market, at) for at, own in reserves if own.borrowable_in_isolation and own.borrowing]
     return (
-        f"the account is in isolation mode with {isolated}, where {_symbol(market, arguments[0])} cannot be borrowed",
-        f"borrow {_or_list(fitting)}" if fitting else None,
+        f"the account is in isolation mode with {isolated}, where {symbol_of(market, arguments[0])} cannot be borrowed",
+        f"borrow {or_list(fitting)}" if fitting else None,
     )
 
 
 def _no_collateral(account: AaveAccount, _: str, __: Sequence[Any]) -> Cause | None:
-    idle = _idle(account)
+    idle = idle_supplies(account)
     if not idle:
         return None
     isolated = [symbol for symbol, own in idle.items() if own.isolated]
-    note = f" ({_and_list(isolated)}: isolated assets are enabled by hand)" if isolated else ""
+    note = f" ({and_list(isolated)}: isolated assets are enabled by hand)" if isolated else ""
     return (
-        f"the account has supplied {_and_list(idle)}, but uses nothing as collateral{note}",
+        f"the account has supplied {and_list(idle)}, but uses nothing as collateral{note}",
         f'`set_collateral("{next(iter(idle))}")` makes it collateral',
     )
 
 
-def _beyond_borrowing_power(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause | None:
+def _beyond_borrowing_power(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
     reserve = account.market.reserve(arguments[0])
     power = account.data().available_usd_e8 * 10**reserve.decimals // reserve.price_usd_e8
-    idle = "".join(f'; `set_collateral("{symbol}")` would add {symbol}' for symbol in _idle(account))
+    idle = "".join(f'; `set_collateral("{symbol}")` would add {symbol}' for symbol in idle_supplies(account))
     return (
         "the debt would exceed the loan to value of the collateral",
-        f"at most {_amount(reserve, power)} more can be borrowed now; borrow less or supply more{idle}",
+        f"at most {amount_text(reserve, power)} more can be borrowed now; borrow less or supply more{idle}",
     )
 
 
 def _unhealthy(account: AaveAccount, function: str, arguments: Sequence[Any]) -> Cause | None:
+    if function == "borrow":  # since V3.4 the pool looks at health first
+        return "the account's health factor would be below 1", _beyond_borrowing_power(account, function, arguments)[1]
     if function != "withdraw":
         return None
     holdings, index = account._holdings(arguments[0])
     if index is None:
         return None
-    most = withdrawable(holdings, index, health_rule(holdings, account.data().health_factor_wad))
+    most = withdrawable(holdings, index, account.market.rules.health)
     reserve = account.market.reserve(arguments[0])
     return (
         "the account's health factor would be below 1",
-        f"at most {_amount(reserve, most)} can be withdrawn now; repay some debt or add collateral first",
+        f"at most {amount_text(reserve, most)} can be withdrawn now; repay some debt or add collateral first",
     )
 
 
@@ -236,18 +251,18 @@ def _healthy(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause | 
 
 
 def _not_its_collateral(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
-    used = _collateral(account.market.account(arguments[2]))
+    used = collateral_of(account.market.account(arguments[2]))
     return (
-        f"the account does not use {_symbol(account.market, arguments[0])} as collateral",
-        f"it uses {_and_list(used)}" if used else "it has no collateral left: what it owes is bad debt",
+        f"the account does not use {symbol_of(account.market, arguments[0])} as collateral",
+        f"it uses {and_list(used)}" if used else "it has no collateral left: what it owes is bad debt",
     )
 
 
 def _not_its_debt(account: AaveAccount, _: str, arguments: Sequence[Any]) -> Cause:
-    owed = _owed(account.market.account(arguments[2]))
+    owed = owed_assets(account.market.account(arguments[2]))
     return (
-        f"the account owes no {_symbol(account.market, arguments[1])}",
-        f"it owes {_and_list(owed)}" if owed else None,
+        f"the account owes no {symbol_of(account.market, arguments[1])}",
+        f"it owes {and_list(owed)}" if owed else None,
     )
 
 
@@ -257,7 +272,7 @@ def _over_borrow_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> 
     room = max(0, cap - reserve.borrowed)
     return (
         _beyond_cap(reserve, "borrow", arguments[1], cap, reserve.borrowed),
-        f"there is room for {_amount(reserve, room)} now; borrow less or another asset",
+        f"there is room for {amount_text(reserve, room)} now; borrow less or another asset",
     )
 
 
@@ -268,21 +283,21 @@ def _over_supply_cap(account: AaveAccount, _: str, arguments: Sequence[Any]) -> 
     room = max(0, cap - used)
     return (
         _beyond_cap(reserve, "supply", arguments[1], cap, used),
-        f"there is room for {_amount(reserve, room)} now; supply less or another asset",
+        f"there is room for {amount_text(reserve, room)} now; supply less or another asset",
     )
 
 
 def _beyond_cap(reserve: Reserve, which: str, amount: int, cap: int, used: int) -> str:
-    texts = [_amount(reserve, each) for each in (amount, cap, used)]
+    texts = [amount_text(reserve, each) for each in (amount, cap, used)]
     return f"{texts[0]} do not fit under the {which} cap of {texts[1]}, of which {texts[2]} are used"
 
 
 def _over_debt_ceiling(account: AaveAccount, _: str, __: Sequence[Any]) -> Cause | None:
-    isolated = next((name for name, each in _collateral(account).items() if each.isolated), None)
+    isolated = next((name for name, each in collateral_of(account).items() if each.isolated), None)
     if not isolated:
         return None
     reserve = account.market.reserve(isolated)
-    room = max(0, (reserve.configuration.debt_ceiling_usd_e2 or 0) - reserve.isolated_debt_usd_e2)
+    room = max(0, (reserve.configuration.debt_ceiling_usd_e2 or 0) - (reserve.isolated_debt_usd_e2 or 0))
     return (
         f"the debt ceiling of {isolated}, the isolated collateral, leaves no room for this amount",
         f"there is room for {format_units(room, 2)} dollars of debt now; borrow less",
@@ -311,62 +326,5 @@ _CAUSES: dict[str, Callable[[AaveAccount, str, Sequence[Any]], Cause | None]] = 
     "supplycapexceeded": _over_supply_cap,
     "debtceilingexceeded": _over_debt_ceiling,
     "notenoughavailableuserbalance": _more_than_supplied,
+    **LATER_CAUSES,
 }
-
-
-# -- text fragments ---------------------------------------------------------------------------------------------------
-
-
-def _symbol(market: AaveV3, address: bytes) -> str:
-    return Erc20(market.fork, address).symbol
-
-
-def _configuration(market: AaveV3, address: bytes) -> Configuration:
-    return Configuration.of(market.reserve_data(address).configuration)
-
-
-def _collateral(account: AaveAccount) -> dict[str, Configuration]:
-    """Return the account's enabled collateral, by symbol."""
-    market = account.market
-    flags: int = market.pool.getUserConfiguration(account.address)
-    reserves = [(address, market.reserve_data(address)) for address in market.pool.getReservesList()]
-    used = [(address, data) for address, data in reserves if flags >> 2 * data.id + 1 & 1]
-    return {_symbol(market, address): Configuration.of(data.configuration) for address, data in used}
-
-
-def _idle(account: AaveAccount) -> dict[str, Configuration]:
-    """Return supplied assets that could be collateral but are not enabled."""
-    market, used = account.market, _collateral(account)
-    own = {at: _configuration(market, at) for at in market.pool.getReservesList() if account.supplied(at)}
-    idle = {_symbol(market, at): each for at, each in own.items() if each.liquidation_threshold_bps and each.ltv_bps}
-    alone = any(each.isolated for each in used.values())
-    return {
-        symbol: each
-        for symbol, each in idle.items()
-        if symbol not in used and not alone and not (each.isolated and used)
-    }
-
-
-def _owed(account: AaveAccount) -> list[str]:
-    market = account.market
-    flags: int = market.pool.getUserConfiguration(account.address)
-    reserves = [(address, market.reserve_data(address).id) for address in market.pool.getReservesList()]
-    return [_symbol(market, address) for address, number in reserves if flags >> 2 * number & 1]
-
-
-def _mode_text(mode: EMode) -> str:
-    return f"{mode.id} ({mode.label})"
-
-
-def _amount(reserve: Reserve, amount: int) -> str:
-    """Format an amount, rounded down to six decimals."""
-    unit = int(10 ** max(0, reserve.decimals - 6))
-    return f"{format_units(amount // unit * unit, reserve.decimals)} {reserve.symbol}"
-
-
-def _and_list(names: Sequence[str] | dict[str, Any]) -> str:
-    return " and ".join(filter(None, (", ".join([*names][:-1]), [*names][-1])))
-
-
-def _or_list(names: Sequence[str]) -> str:
-    return _and_list(names).replace(" and ", " or ")

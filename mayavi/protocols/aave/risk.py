@@ -51,13 +51,6 @@ def health_by_sum(holdings: Sequence[Holding]) -> int:
     return (weighted * WAD + debt // 2) // debt // 10_000
 
 
-def health_rule(holdings: Sequence[Holding], health_factor_wad: int) -> Health:
-    """Return the rule that yields the pool's `health_factor_wad`: V3.5 only if V3.0 does not fit."""
-    if health_by_average(holdings) != health_factor_wad == health_by_sum(holdings):
-        return health_by_sum
-    return health_by_average
-
-
 def liquidation_price(holdings: Sequence[Holding], index: int, health: Health = health_by_average) -> int | None:
     """Find by bisection the highest price of `holdings[index]` at which health is below 1.
 

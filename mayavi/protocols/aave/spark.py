@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar
 
 from mayavi.evm.address import AddressLike
 from mayavi.protocols.aave.account import AaveAccount
 from mayavi.protocols.aave.market import AaveV3
+from mayavi.protocols.aave.rules.generation import Generation
 
 
 class SparkAccount(AaveAccount):
@@ -18,6 +20,11 @@ class SparkLend(AaveV3):
 
     prefix: ClassVar[str] = "Spark"
     title: ClassVar[str] = "SparkLend"
+
+    @cached_property
+    def generation(self) -> Generation:
+        """V3.0, whatever the revision: Spark counts its own upgrades of that code."""
+        return Generation(1)
 
     def account(self, address: AddressLike) -> SparkAccount:
         """Return the account at `address`. It needs no registration."""

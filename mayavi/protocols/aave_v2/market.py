@@ -20,7 +20,9 @@ from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.protocols.aave.account import AaveAccount
 from mayavi.protocols.aave.market import AaveV3, FlashLoanPremiums
 from mayavi.protocols.aave.reserve import EMode
+from mayavi.protocols.aave.rules.generation import Generation
 from mayavi.protocols.aave_v2.reverts import name_error
+from mayavi.protocols.aave_v2.rules import RulesV2
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import BoundFunction, Contract
@@ -101,6 +103,16 @@ class AaveV2(AaveV3):
     def _identifying_reads(self) -> tuple[BoundFunction, ...]:
         """Functions that only a pool of this version answers."""
         return (self.pool.getAddressesProvider,)
+
+    @cached_property
+    def generation(self) -> Generation:
+        """Before V3.0: V2 has nothing that later versions added."""
+        return Generation(0)
+
+    @cached_property
+    def rules(self) -> RulesV2:
+        """Arithmetic of V3.0, which V2 shares, and V2's liquidations."""
+        return RulesV2()
 
     def account(self, address: AddressLike) -> AaveV2Account:
         """Return the account at `address`. It needs no registration."""

@@ -26,6 +26,7 @@ from mayavi.protocols.compound.account import AccountArrays, CompoundV3Account, 
 from mayavi.protocols.compound.collateral import Accounts, CollateralAsset
 from mayavi.protocols.revert_context import reason_text, with_context
 from mayavi.protocols.tokens import Erc20, atomic, spending
+from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -325,7 +326,8 @@ def _market_address(fork: Fork, market: AddressLike) -> bytes:
             return fork.address_of(label)
     known = markets_of(fork)
     if not known:
-        raise UnknownName(f"no Compound V3 market is known on {chain_name(fork)}", _known_markets(fork))
+        hint = hint_for_missing(fork, _known_markets(fork))
+        raise UnknownName(f"no Compound V3 market is known on {chain_name(fork)}", hint)
     raise UnknownName.of("Compound market", market.removeprefix(PREFIX), known, _known_markets(fork))
 
 

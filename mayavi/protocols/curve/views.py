@@ -24,6 +24,7 @@ from mayavi.protocols.arguments import address_on, amount_list, chain_name, requ
 from mayavi.protocols.curve.abi import COINS, pool_abi
 from mayavi.protocols.revert_context import with_context
 from mayavi.protocols.tokens import Erc20
+from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import Contract
@@ -311,5 +312,5 @@ def _pool_address(fork: Fork, pool: AddressLike) -> bytes:
     known = pools_of(fork)
     if not known:
         hint = 'give the address of one: CurveStableSwap(fork, "0x…", lp_token="0x…")'
-        raise UnknownName(f"no Curve pool is known on {chain_name(fork)}", hint)
+        raise UnknownName(f"no Curve pool is known on {chain_name(fork)}", hint_for_missing(fork, hint))
     raise UnknownName.of("Curve pool", pool, known, f"Curve pools here: {', '.join(known)}")

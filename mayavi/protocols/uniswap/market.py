@@ -18,6 +18,7 @@ from mayavi.protocols.uniswap.position import Minted, UniswapV3Position, mint
 from mayavi.protocols.uniswap.reverts import explain
 from mayavi.protocols.uniswap.route import Route, RouteLike
 from mayavi.protocols.uniswap.router import Router
+from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -88,7 +89,7 @@ class UniswapV3:
             if label not in fork.labels or not _has_code(fork, label):
                 raise UnknownName(
                     f"no Uniswap V3 is known on this fork of {chain_name(fork)}: {label} is not there",
-                    f'name its contracts: fork.labels["{label}"] = "0x…"',
+                    hint_for_missing(fork, f'name its contracts: fork.labels["{label}"] = "0x…"'),
                 )
         self.fork = fork
         self.factory = fork.contract("UniswapV3.Factory", _FACTORY)

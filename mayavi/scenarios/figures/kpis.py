@@ -108,6 +108,8 @@ class ScenarioKpis:
             total = sum(latest[each, metric].value for each in self.populations)
             total += {"bad_debt": tally.market_loss_e8, "bad_debt_accounts": len(tally.market_losses_e8)}.get(name, 0)
             yield kpi(name, total, unit if latest[self.populations[0], metric].unit.endswith("_e8") else "count")
+        if any(metric == "deficit" for _, metric in latest):
+            yield kpi("deficit", tally.deficit_e8, unit)
         yield from self._openings()
         for account in self.traced:
             figure = latest.get((account, "health_factor"))

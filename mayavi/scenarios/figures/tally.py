@@ -54,7 +54,10 @@ class ScenarioTally(RunTally):
         self.covered_e8: Counter[str] = Counter()
         """By account: number of liquidations, and debt that they covered."""
         self.market_losses_e8: dict[str, int] = {}
-        """Losses of Compound V3 markets by account: debt they absorbed for collateral that returned less."""
+        """Losses of markets by account: debt that Compound V3 absorbed for collateral that returned less, and debt that
+        Aave V3.3 and later burnt because no collateral was left."""
+        self.deficit_e8 = 0
+        """Debt that Aave burnt, part of `market_losses_e8`."""
         self.arbitrages = self.arbitrage_profit_e8 = 0
         self.sold: dict[tuple[str, str, str], list[int]] = {}
         """Amounts sold and received, by agent, token sold and token received."""
@@ -114,6 +117,9 @@ class ScenarioTally(RunTally):
         self.covered_e8[facts["borrower"]] += int(facts["covered_e8"])
         self.liquidator_profit_e8 += int(facts.get("profit_e8", 0))
         self.liquidated_accounts.setdefault(facts["borrower"])
+        if deficit := int(facts.get("deficit_e8", 0)):
+            self.deficit_e8 += deficit
+            self._add_loss(facts["borrower"], deficit)
         if int(facts.get("received", 0)):
             self.seized_sold_e8 += int(facts["seized_e8"])
             self.seized_proceeds_e8 += int(facts["received_e8"])
@@ -122,7 +128,10 @@ class ScenarioTally(RunTally):
         borrower = facts["borrower"]
         loss = self._absorptions.loss_e8(market, world.address(borrower), facts)
         if loss:
-            self.market_losses_e8[borrower] = self.market_losses_e8.get(borrower, 0) + loss
+            self._add_loss(borrower, loss)
+
+    def _add_loss(self, borrower: str, loss_e8: int) -> None:
+        self.market_losses_e8[borrower] = self.market_losses_e8.get(borrower, 0) + loss_e8
 
     def _add_trade(self, agent: str, facts: Facts) -> None:
         if agent in self.sellers:

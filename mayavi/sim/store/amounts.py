@@ -65,7 +65,8 @@ def describe_liquidation(details: Mapping[str, Any], decimals: Mapping[str, int]
 def bad_debt_e8(details: Mapping[str, Any]) -> int:
     """Return the debt that a borrower's collateral did not cover after its liquidation."""
     debt, collateral = (integer(details.get(f"borrower_{each}_after_e8")) for each in ("debt", "collateral"))
-    return max(0, debt - collateral) if debt is not None and collateral is not None else 0
+    burnt = integer(details.get("deficit_e8")) or 0
+    return burnt + max(0, debt - collateral) if debt is not None and collateral is not None else burnt
 
 
 def describe_trade(details: Mapping[str, Any], decimals: Mapping[str, int]) -> str:

@@ -22,7 +22,7 @@ def replica(chain: str) -> Fork:
     return Fork.replica(chain)
 
 
-@pytest.fixture(scope="module", params=world_names())
+@pytest.fixture(scope="module", params=[*world_names(), "ethereum@2025-12"])
 def world(request: pytest.FixtureRequest) -> Fork:
     return replica(request.param)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import pytest
+
 from mayavi import Fork
 from mayavi.evm.abi.interface import Interface
 from mayavi.evm.address import ZERO_ADDRESS, to_address
@@ -71,8 +73,25 @@ def data_provider(market: AaveV3) -> Any:
     return market.fork.contract(f"{market.prefix}.DataProvider", DATA_PROVIDER)
 
 
+def later(market: AaveV3) -> bool:
+    """Whether the pool's code is of V3.5 or later."""
+    return market.generation.revision >= 9
+
+
+def only_before(market: AaveV3, difference: str) -> None:
+    """Skip the rest of a test where the pool's code is of V3.5 or later, with the difference that it names."""
+    if later(market):
+        pytest.skip(f"V{market.generation.version}: {difference}")
+
+
+def ray_up(a: int, b: int) -> int:
+    return -(-a * b // RAY)
+
+
 def health_factor_wad(account: AaveAccount) -> int:
     """Compute the health factor from scaled balances, indexes, prices and parameters, reserve by reserve."""
+    if later(account.market):
+        return _health_by_sum(account)
     market, fork = account.market, account.market.fork
     provider, oracle = data_provider(market), market.oracle
     category = market.pool.getUserEMode(account.address)
@@ -99,6 +118,29 @@ def health_factor_wad(account: AaveAccount) -> int:
     return (percent_mul(collateral, average) * WAD + debt // 2) // debt
 
 
+def _health_by_sum(account: AaveAccount) -> int:
+    """Compute the health factor of V3.6: supplies round down, debts up, and no average."""
+    market, fork = account.market, account.market.fork
+    provider, oracle, pool = data_provider(market), market.oracle, market.pool
+    category, weighted, debt = pool.getUserEMode(account.address), 0, 0
+    bitmap = pool.getEModeCategoryCollateralBitmap(category) if category else 0
+    for number, asset in enumerate(pool.getReservesList()):
+        tokens = provider.getReserveTokensAddresses(asset)
+        settings = provider.getReserveConfigurationData(asset)
+        price, unit = oracle.getAssetPrice(asset), 10**settings.decimals
+        owed = ray_up(
+            scaled_balance(fork, tokens.variableDebt, account.address), pool.getReserveNormalizedVariableDebt(asset)
+        )
+        debt += -(-owed * price // unit)
+        if provider.getUserReserveData(asset, account.address).collateral:
+            shares = scaled_balance(fork, tokens.aToken, account.address)
+            held = shares * pool.getReserveNormalizedIncome(asset) // RAY
+            inside = bitmap >> number & 1
+            threshold = pool.getEModeCategoryData(category).threshold if inside else settings.threshold
+            weighted += held * price // unit * threshold
+    return (weighted * WAD + debt // 2) // debt // BPS if debt else NO_DEBT
+
+
 class Seizure(NamedTuple):
     """Expected result of a liquidation."""
 
@@ -112,18 +154,30 @@ def seizure(borrower: AaveAccount, collateral: str, debt: str, offered: int) -> 
     market = borrower.market
     taken, repaid = market.reserve(collateral), market.reserve(debt)
     bonus, fee_bps = taken.configuration.liquidation_bonus_bps, taken.configuration.liquidation_protocol_fee_bps
-    if borrower.emode and taken.configuration.emode == borrower.emode:
+    if borrower.emode and collateral in market.emode(borrower.emode).assets:
         bonus = market.emode(borrower.emode).liquidation_bonus_bps
+    taken_unit, repaid_unit = 10**taken.decimals, 10**repaid.decimals
     share = 5_000 if borrower.data().health_factor_wad > 95 * WAD // 100 else BPS
     covered = min(offered, percent_mul(borrower.debt(debt), share))
-    taken_unit, repaid_unit = 10**taken.decimals, 10**repaid.decimals
+    if later(market) and share < BPS:  # one debt: half of it by value, or all of a small one
+        value, held = borrower.data().debt_usd_e8, borrower.supplied(collateral) * taken.price_usd_e8 // taken_unit
+        half = percent_mul(value, 5_000) * repaid_unit // repaid.price_usd_e8
+        covered = min(offered, borrower.debt(debt) if min(value, held) < 2_000 * 10**8 else half)
     worth = repaid.price_usd_e8 * covered * taken_unit // (taken.price_usd_e8 * repaid_unit)
     amount, there = percent_mul(worth, bonus), borrower.supplied(collateral)
     if amount > there:
         amount = there
-        covered = percent_div(taken.price_usd_e8 * amount * repaid_unit // (repaid.price_usd_e8 * taken_unit), bonus)
+        worth = taken.price_usd_e8 * amount * repaid_unit // (repaid.price_usd_e8 * taken_unit)
+        covered = -(-worth * BPS // bonus) if later(market) else percent_div(worth, bonus)
     fee = percent_mul(amount - percent_div(amount, bonus), fee_bps)
     return Seizure(covered, amount - fee, fee)
+
+
+def named(text: str) -> str:
+    """Pattern of `28 RESERVE_FROZEN: more`, and of `ReserveFrozen(): more`, as V3.4 and later name the error."""
+    (number, name), colon, rest = text.partition(":")[0].split(" "), *text.partition(":")[1:]
+    camel = "".join(word.capitalize() for word in name.split("_")).replace("Emode", "EMode")
+    return rf"({number} {name}|{camel}\(\)){colon}{rest}"
 
 
 # -- the stage --------------------------------------------------------------------------------------------------------
@@ -200,7 +254,7 @@ def an_asset_for_isolation(market: AaveV3) -> str:
 def an_emode(market: AaveV3, collateral: str) -> tuple[int, str]:
     """Return an efficiency mode of `collateral`, and another asset of it to borrow."""
     for mode in market.emodes():
-        for symbol in mode.assets:
+        for symbol in mode.borrowable:
             reserve = market.reserve(symbol)
             if collateral in mode.assets and symbol != collateral and reserve.configuration.borrowing:
                 return mode.id, symbol

@@ -17,6 +17,7 @@ from tests.protocols.aave.reference import (
     CAROL,
     WAD,
     govern,
+    named,
     percent_mul,
 )
 
@@ -72,5 +73,5 @@ def test_a_flash_loan_that_cannot_be_paid_back_never_happened(market: AaveV3, bo
     assert fork.digest() == before
     govern(market, "setReserveFlashLoaning(address,bool)", market.address_of("USDC"), False)
     fork.deal("USDC", BOB, 10**9)
-    with pytest.raises(CallReverted, match="91 FLASHLOAN_DISABLED"):
+    with pytest.raises(CallReverted, match=named("91 FLASHLOAN_DISABLED")):
         bob.flash_loan("USDC", 10**6)

@@ -12,8 +12,12 @@ from mayavi.protocols import AaveAccount, Erc20
 from tests.protocols.aave.reference import (
     ALICE,
     BOB,
+    BPS,
+    NO_DEBT,
     WAD,
+    later,
     move_price,
+    named,
     percent_mul,
     seizure,
 )
@@ -37,7 +41,7 @@ def test_a_liquidation_takes_bonus_and_fee_to_the_wei(
     before = a_weth.balance_of(treasury)
     done = bob.liquidate(borrower, "WETH", "USDC", receive_a_token=receive_a_token)
     assert (done.covered, done.seized, done.protocol_fee) == expected
-    assert expected.covered == percent_mul(owed, share_bps)
+    assert expected.covered == percent_mul(owed, BPS if later(market) else share_bps)  # V3.6 closes small debts at once
     assert expected.protocol_fee > 0
     assert bob.balance("USDC") == 10_000 * 10**6 - expected.covered
     if receive_a_token:
@@ -60,7 +64,8 @@ def test_a_liquidator_covers_what_it_says_or_can_pay(borrower: AaveAccount, bob:
         fork.deal("USDC", BOB, 100 * 10**6)
         assert bob.liquidate(ALICE, "WETH", "USDC", 40 * 10**6).covered == 40 * 10**6
         assert bob.balance("USDC") == 60 * 10**6
-    with pytest.raises(InsufficientBalance, match=r"has 0 USDC, but 750\.\d+ USDC are needed"):
+    needed = "1,500" if later(market) else "750"  # V3.6 closes small debts at once
+    with pytest.raises(InsufficientBalance, match=rf"has 0 USDC, but {needed}\.\d+ USDC are needed"):
         bob.liquidate(borrower, "WETH", "USDC")
 
 
@@ -73,18 +78,22 @@ def test_bad_debt_remains_when_collateral_does_not_reach(borrower: AaveAccount, 
     done = bob.liquidate(borrower, "WETH", "USDC")
     assert (done.covered, done.seized, done.protocol_fee) == expected
     assert done.seized + done.protocol_fee == supplied
+    if later(market):  # V3.6 burns what is left of the debt: the reserve has a deficit
+        assert market.deficit("USDC") == owed - done.covered
+        assert (borrower.debt("USDC"), borrower.data().health_factor_wad) == (0, NO_DEBT)
+        return
     assert borrower.supplied("WETH") <= 1  # what rounding the two parts apart may leave; it is collateral no longer
     assert 0 < borrower.debt("USDC") < owed
     assert abs(borrower.debt("USDC") - (owed - done.covered)) <= 1
     assert borrower.data()[:2] == (0, borrower.data().debt_usd_e8)
     assert borrower.health_factor == 0
     assert borrower.liquidation_price_usd_e8("WETH") is None
-    with pytest.raises(CallReverted, match="46 COLLATERAL_CANNOT_BE_LIQUIDATED"):
+    with pytest.raises(CallReverted, match=named("46 COLLATERAL_CANNOT_BE_LIQUIDATED")):
         bob.liquidate(borrower, "WETH", "USDC")
 
 
 def test_who_is_healthy_is_not_liquidated(borrower: AaveAccount, bob: AaveAccount) -> None:
     borrower.market.fork.deal("USDC", BOB, 10**9)
-    with pytest.raises(CallReverted, match="45 HEALTH_FACTOR_NOT_BELOW_THRESHOLD") as caught:
+    with pytest.raises(CallReverted, match=named("45 HEALTH_FACTOR_NOT_BELOW_THRESHOLD")) as caught:
         bob.liquidate(borrower, "WETH", "USDC")
     assert caught.value.hint == "its health factor has to fall below 1 first"

@@ -20,6 +20,7 @@ from tests.protocols.aave.reference import (
     YEAR,
     data_provider,
     give_and_supply,
+    later,
     scaled_balance,
     whole,
 )
@@ -63,7 +64,7 @@ def test_reserves_are_what_aaves_own_data_provider_says(market: AaveV3) -> None:
         assert provider.getPaused(asset) == own.paused
         assert provider.getSiloedBorrowing(asset) == own.siloed
         assert provider.getLiquidationProtocolFee(asset) == own.liquidation_protocol_fee_bps
-        assert provider.getReserveEModeCategory(asset) == own.emode
+        assert own.emode == (0 if later(market) else provider.getReserveEModeCategory(asset))
         assert provider.getFlashLoanEnabled(asset) == own.flash_loans
         data = provider.getReserveData(asset)
         assert data.accruedToTreasury == reserve.accrued_to_treasury_scaled
@@ -77,12 +78,14 @@ def test_reserves_are_what_aaves_own_data_provider_says(market: AaveV3) -> None:
             reserve.stable_debt_token or ZERO_ADDRESS,
             reserve.variable_debt_token,
         )
-        assert reserve.available == Erc20(market.fork, asset).balance_of(reserve.a_token)
+        held = Erc20(market.fork, asset).balance_of(reserve.a_token)
+        assert reserve.available == held or (later(market) and reserve.available < held)  # V3.6 counts for itself
         assert reserve.utilisation_ray == reserve.borrowed * RAY // (reserve.borrowed + reserve.available or 1)
         assert reserve.price_usd_e8 == market.price_usd_e8(asset) > 0
 
 
-def test_rates_and_utilisation_read_as_fractions(market: AaveV3) -> None:
+def test_rates_and_utilisation_read_as_fractions(market: AaveV3, borrower: AaveAccount) -> None:
+    del borrower  # there is a debt
     usdc = market.reserve("USDC")
     assert usdc.variable_borrow_rate == Decimal(usdc.variable_borrow_rate_ray).scaleb(-27)
     assert usdc.supply_rate == Decimal(usdc.supply_rate_ray).scaleb(-27)
@@ -142,6 +145,10 @@ def test_supply_borrow_time_repay_all_withdraw_all_leaves_nothing(borrower: Aave
 
 def test_what_is_accrued_for_the_treasury_is_what_it_can_be_given(borrower: AaveAccount) -> None:
     market = borrower.market
+    give_and_supply(borrower, "WETH", 1_000 * WAD)
+    borrower.borrow("USDC", 10**6 * 10**6)
+    market.fork.mine(1, 86_400)
+    borrower.borrow("USDC", 10**6)
     usdc, treasury = market.reserve("USDC"), f"{market.prefix}.Treasury"
     held = Erc20(market.fork, usdc.a_token).balance_of(treasury)
     pool = market.fork.contract(market.pool.address, ["mintToTreasury(address[] assets)"])
@@ -181,7 +188,8 @@ def test_every_asset_that_is_open_goes_the_whole_way(market: AaveV3, alice: Aave
     """Silent tokens, six and eight decimals, wrappers: each is supplied, lent and repaid."""
     for reserve in market.reserves():
         own = reserve.configuration
-        if not own.active or own.frozen or own.paused:
+        full = own.supply_cap is not None and reserve.supplied + whole(market, reserve.symbol) > own.supply_cap
+        if not own.active or own.frozen or own.paused or full or own.borrow_cap == whole(market, reserve.symbol):
             continue
         with market.fork.snapshot():
             amount = whole(market, reserve.symbol)

@@ -14,10 +14,10 @@ from mayavi.protocols.aave.risk import (
     Holding,
     health_by_average,
     health_by_sum,
-    health_rule,
     liquidation_price,
     withdrawable,
 )
+from mayavi.protocols.aave.rules.generation import Generation
 
 WAD = 10**18
 RULES = pytest.mark.parametrize("rule", [health_by_average, health_by_sum])
@@ -75,16 +75,17 @@ def test_at_the_price_unhealthy_one_above_healthy(rule: Health, each: list[Holdi
         assert health(price) < WAD <= health(price + 1)
 
 
-def test_the_rule_is_the_one_that_gives_the_pools_own_answer() -> None:
+@pytest.mark.parametrize(
+    ("revision", "rule"), [(1, health_by_average), (3, health_by_average), (9, health_by_sum), (10, health_by_sum)]
+)
+def test_the_rule_follows_the_revision_of_the_pool(revision: int, rule: Health) -> None:
     mixed = [
         WETH,
         replace(WETH, collateral=WAD // 3, liquidation_threshold_bps=7_777),
         replace(USDC, debt=1_234_567_891),
     ]
     assert health_by_average(mixed) != health_by_sum(mixed)
-    assert health_rule(mixed, health_by_average(mixed)) is health_by_average
-    assert health_rule(mixed, health_by_sum(mixed)) is health_by_sum
-    assert health_rule(mixed, 7) is health_by_average
+    assert Generation(revision).rules.health(mixed) == rule(mixed)
 
 
 @RULES

@@ -1,0 +1,1 @@
+"""Rules of the generations of Aave V3's code."""

@@ -1,0 +1,16 @@
+"""What to do about a protocol that a world lacks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+
+
+def hint_for_missing(fork: Fork, otherwise: str) -> str:
+    """Return `otherwise`, or on the world of a single market where else to look."""
+    world = fork.source.get("world")
+    if world is None:
+        return otherwise
+    return f"`mayavi world info {world}` says what that world has; '{fork.source['chain']}' may have it"
