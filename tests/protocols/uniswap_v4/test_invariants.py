@@ -14,10 +14,10 @@ from mayavi.protocols.uniswap_v4.router import router_of
 from tests.protocols.uniswap_v4.worlds import ALICE, LP, POOLS, Made, open_world, pool_on
 from tests.states import state_of
 
-ROUNDS = 60
+ROUNDS = 40
 
 
-@pytest.mark.parametrize("made", [POOLS[0], POOLS[3], POOLS[10], POOLS[12], POOLS[15]], ids=lambda made: str(made[:3]))
+@pytest.mark.parametrize("made", [POOLS[0], POOLS[10], POOLS[15]], ids=lambda made: str(made[:3]))
 def test_currencies_are_conserved(made: Made) -> None:
     uniswap, rng = open_world(), Random(str(made))
     fork, pool = uniswap.fork, pool_on(uniswap, made)
