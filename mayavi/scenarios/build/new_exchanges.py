@@ -26,7 +26,7 @@ _RULES = "cancun"
 
 def create_v4_pool(fork: Fork, name: str, pool: NewV4Pool) -> None:
     """Create a Uniswap V4 pool with liquidity, and Uniswap V4 itself where the fork has none."""
-    from mayavi.protocols.tokens import Erc20
+    from mayavi.protocols.uniswap_v4.currency import Currency
     from mayavi.protocols.uniswap_v4.market import UniswapV4
     from mayavi.worlds.deploy.uniswap_v4 import deploy_uniswap_v4
 
@@ -38,9 +38,12 @@ def create_v4_pool(fork: Fork, name: str, pool: NewV4Pool) -> None:
     uniswap, provider = UniswapV4(fork), account(f"provider of UniswapV4.{name}")
     fee = tokens[2] if pool.tick_spacing is None else (tokens[2], pool.tick_spacing)
     made = uniswap.create_pool(tokens[0], tokens[1], fee, pool.price)
-    amounts = {symbol: units(amount, Erc20(fork, symbol).decimals) for symbol, amount in pool.liquidity.items()}
+    amounts = {symbol: units(amount, Currency(fork, symbol).decimals) for symbol, amount in pool.liquidity.items()}
     for symbol, amount in amounts.items():
-        give(fork, symbol, provider, amount)
+        if Currency(fork, symbol).token is None:
+            fork.set_balance(provider, fork.balance(provider) + amount)
+        else:
+            give(fork, symbol, provider, amount)
     ticks = made.full_range
     if pool.range is not None:
         lower, upper = sorted(made.tick_at(price, tokens[0]) for price in pool.range)

@@ -16,7 +16,7 @@ _PT = re.compile(r"PT-(.+)-([0-9]{1,2}[A-Z]{3}[0-9]{4})")
 
 
 class NewV4Pool(Model):
-    """A Uniswap V4 pool without hooks that the scenario creates. Its name is TOKEN/OTHER.FEE: WETH/USDC.500."""
+    """A Uniswap V4 pool that the scenario creates, called TOKEN/OTHER.FEE: ETH/USDC.500. ETH is the native coin."""
 
     question_fields: ClassVar[frozenset[str]] = frozenset({"price", "liquidity", "range", "tick_spacing"})
 
@@ -59,7 +59,8 @@ class PoolRouteModel(Model):
     uniswap_v3: list[Symbol | int] | None = None
     """Tokens and fees in turn: [WETH, 500, USDC]."""
     uniswap_v4: list[Symbol | int | list[int]] | None = None
-    """Tokens and fees in turn, a fee alone or with its tick spacing: [WETH, [700, 10], USDC]."""
+    """Tokens and fees in turn, a fee alone or with its tick spacing: [WETH, [700, 10], USDC]. ETH at an end
+    stands for the wrapped coin."""
 
     @model_validator(mode="after")
     def _is_one_route(self) -> Self:

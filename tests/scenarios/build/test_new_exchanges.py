@@ -26,6 +26,7 @@ prices:
 uniswap_v4_pools:
   WETH/USDC.500: {price: 2_562, liquidity: {WETH: 20_000, USDC: 60_000_000}}
   wstETH/WETH.300: {price: 1.1547, tick_spacing: 5, range: [1.1, 1.2], liquidity: {wstETH: 10_000, WETH: 12_000}}
+  ETH/USDC.3000: {price: 2_562, liquidity: {ETH: 20_000, USDC: 60_000_000}}
 pendle_markets:
   PT-wstETH-11JUL2024: {asset: WETH, rate: 1.1547, growth: 3%, implied_rate: 3%, discount: 5%, liquidity: 10_000}
 aave_v2:
@@ -63,6 +64,15 @@ def test_liquidators_exit_through_the_markets_that_the_scenario_creates() -> Non
     assert state_of(again.built.world.fork) == state_of(run.built.world.fork)
 
 
+def test_collateral_is_unwrapped_for_pools_of_ether() -> None:
+    text = SCENARIO.replace("{uniswap_v4: [WETH, 500, USDC]}}\n", "{uniswap_v4: [ETH, 3000, USDC]}}\n")
+    run = play("", text=text)
+    done = [row for row in run.actions if (row.kind, row.status) == ("liquidate", "success")]
+    assert {row.agent for row in done} == {"pt_bot", "v4_bot"}
+    pool = UniswapV4(run.built.world.fork).pool("ETH", "USDC", 3000)
+    assert float(pool.price("ETH")) < 2_562
+
+
 def test_the_world_is_what_the_scenario_says() -> None:
     fork = Fork.replica("ethereum")
     set_up(load_text(SCENARIO).config, fork)
@@ -75,6 +85,7 @@ def test_the_world_is_what_the_scenario_says() -> None:
     assert float(PriceFeed(fork, f"Pendle.{PT}/USD").price / ether) == pytest.approx(1 - 0.05 * years, rel=1e-6)
     uniswap = UniswapV4(fork)
     assert float(uniswap.pool("WETH", "USDC", 500).price("WETH")) == pytest.approx(2_562)
+    assert uniswap.pool("ETH", "USDC", 3000).liquidity > 0
     assert uniswap.pool("wstETH", "WETH", (300, 5)).liquidity > 0
     assert Fork.replica("ethereum").hardfork == "shanghai"
 
