@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mayavi.compilers.kept import write_atomically
 from mayavi.compilers.package_folder import PackageFolder, Say, announce, unwritable
-from mayavi.compilers.packages import ensure_packages, read_json
+from mayavi.compilers.packages import OFFLINE_VARIABLE, ensure_packages, is_offline, read_json
 from mayavi.errors import ActionRefused, SetupError
 from mayavi.evm.state import is_before
 from mayavi.worlds.artifacts import Artifact
@@ -64,6 +64,11 @@ def published_contracts(publication: Publication, say: Say = announce) -> Mappin
         if (found := _read(publication.path)) is not None:
             return found
         packages = publication.packages(place / "install")
+        if is_offline() and packages.missing_packages():
+            raise SetupError(
+                f"the contracts of {publication.title} are not installed, and {OFFLINE_VARIABLE} forbids downloads",
+                f"unset {OFFLINE_VARIABLE} and run this once with the network",
+            )
         ensure_packages(packages, say=say)
         artifacts = {name: _artifact(packages.packages / file, name) for name, file in publication.files.items()}
         try:

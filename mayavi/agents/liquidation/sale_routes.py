@@ -20,7 +20,7 @@ Call = tuple[bytes, bytes]
 
 @dataclass(frozen=True, slots=True)
 class V4Route:
-    """Route over pools of Uniswap V4, between tokens: `V4Route(("WETH", "USDC", 500))`."""
+    """Route over pools of Uniswap V4: `V4Route(("ETH", "USDC", 500))`, which unwraps WETH, or wraps it at the end."""
 
     route: V4RouteLike
 
@@ -96,15 +96,11 @@ class _OverV4:
     def __init__(self, fork: Fork, route: V4Route) -> None:
         from mayavi.protocols.uniswap_v4.market import UniswapV4
         from mayavi.protocols.uniswap_v4.pool_key import Route as RouteOfV4
+        from mayavi.protocols.uniswap_v4.router import wrapped_ends
 
         self._fork, self._uniswap = fork, UniswapV4(fork)
         self._route = RouteOfV4.of(fork, route.route)
-        self.token_in, self.token_out = self._route.currency_in, self._route.currency_out
-        if not any(self.token_in) or not any(self.token_out):
-            raise BadArgument(
-                f"a route from or to ether sells no collateral: {route.route!r}",
-                "lending markets hold WETH: begin and end with tokens",
-            )
+        self.token_in, self.token_out = wrapped_ends(fork, self._route)
         for key in self._route.keys:
             self._uniswap.pool_by_key(key)
 
@@ -114,7 +110,8 @@ class _OverV4:
         )
 
     def sell(self, amount: int, least: int, sender: bytes) -> int:
-        return self._uniswap.swap_exact_input(self._route, amount, sender=sender, min_amount_out=least).amount_out
+        swap = self._uniswap.swap_exact_input(self._route, amount, sender=sender, min_amount_out=least, wrapped=True)
+        return swap.amount_out
 
     def calls(self, amount: int, least: int, recipient: bytes) -> list[Call]:
         from mayavi.protocols.uniswap_v4.router import router_of, sale_calldata

@@ -9,6 +9,7 @@ from mayavi.evm import chains
 from mayavi.evm.address import AddressLike
 from mayavi.evm.arguments import u64
 from mayavi.evm.fork.state import ForkState
+from mayavi.evm.state import known_hardfork
 
 
 class ForkBlocks(ForkState):
@@ -72,6 +73,11 @@ class ForkBlocks(ForkState):
         )
         self._charges_fees = self._charges_fees if charge_fees is None else charge_fees
         self._checks_balance = self._checks_balance if check_balance is None else check_balance
+
+    def set_hardfork(self, hardfork: str) -> None:
+        """Run later calls and transactions under the rules of another hard fork."""
+        self._evm.hardfork = known_hardfork(hardfork)
+        self._snapshots.record_write()
 
     @property
     def block(self) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class PendleMarket(PendleMarketViews):
     def redeem_interest(self, *, sender: AddressLike) -> int:
         """Collect what the sender's YT earned; return the SY received."""
         payer = address_on(self.fork, sender)
-        with self._explained("redeeming interest"):
+        with atomic(self.fork), self._explained("redeeming interest"):
             sent = self._yt.redeemDueInterestAndRewards(payer, True, False, sender=payer)
         interest: int = self._yt.redeemDueInterestAndRewards.function.decode(sent.output)[0]
         return interest

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mayavi.errors import ActionRefused, BadArgument, CallReverted
 from mayavi.evm.address import AddressLike
 from mayavi.evm.units import Amount
+from mayavi.protocols.tokens import atomic
 from mayavi.protocols.uniswap_v4.currency import Currency
 from mayavi.protocols.uniswap_v4.pool import UniswapV4Pool
 from mayavi.protocols.uniswap_v4.pool_key import Fee, PoolKey
@@ -34,7 +35,8 @@ def create_pool(fork: Fork, currency: AddressLike, other: AddressLike, fee: Fee,
         raise ActionRefused(f"there is a {pool} already", "trade on it, or take another fee or tick spacing")
     root = _sqrt_price_x96(Currency(fork, currency), Currency(fork, other), price)
     try:
-        fork.contract("UniswapV4.PoolManager", _MANAGER).initialize(tuple(key), root)
+        with atomic(fork):
+            fork.contract("UniswapV4.PoolManager", _MANAGER).initialize(tuple(key), root)
     except CallReverted as error:
         raise unwrapped(error, f"creating {pool}") from None
     return pool

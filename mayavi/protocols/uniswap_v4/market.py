@@ -16,7 +16,7 @@ from mayavi.protocols.uniswap_v4.pool import UniswapV4Pool
 from mayavi.protocols.uniswap_v4.pool_key import Fee, PoolKey, Route, RouteLike
 from mayavi.protocols.uniswap_v4.position import Minted, UniswapV4Position, mint
 from mayavi.protocols.uniswap_v4.reverts import unwrapped
-from mayavi.protocols.uniswap_v4.router import router_of
+from mayavi.protocols.uniswap_v4.router import router_of, wrapped_ends
 from mayavi.worlds.deploy.uniswap_v4 import uniswap_v4_labels
 
 if TYPE_CHECKING:
@@ -139,16 +139,18 @@ class UniswapV4:
         recipient: AddressLike | None = None,
         deadline: int | None = None,
         sqrt_price_limit_x96: int = 0,
+        wrapped: bool = False,
     ) -> Swap:
         """Sell `amount_in` for at least `min_amount_out`.
 
         With a price limit, which needs a single pool, it may sell less. `recipient` defaults to the sender, `deadline`
-        (a Unix time) to this block.
+        (a Unix time) to this block. `wrapped` takes and gives the wrapped coin where the route has ether at an end.
         """
         way = Route.of(self.fork, route)
         self._check(way, [amount_in])
         terms = amount_in, word(min_amount_out), amount_in
-        return self._swap("swap_exact_input", way, terms, sender, recipient, deadline, sqrt_price_limit_x96)
+        ends = wrapped_ends(self.fork, way) if wrapped else (way.currency_in, way.currency_out)
+        return self._swap("swap_exact_input", way, ends, terms, sender, recipient, deadline, sqrt_price_limit_x96)
 
     def swap_exact_output(
         self,
@@ -164,7 +166,8 @@ class UniswapV4:
         way = Route.of(self.fork, route)
         needed = self._quotes(way, [amount_out], exact_input=False)[0].amount_in
         terms = amount_out, needed if max_amount_in is None else word(max_amount_in), needed
-        return self._swap("swap_exact_output", way, terms, sender, recipient, deadline, 0)
+        ends = way.currency_in, way.currency_out
+        return self._swap("swap_exact_output", way, ends, terms, sender, recipient, deadline, 0)
 
     # -- positions ----------------------------------------------------------------------------------------------------
 
@@ -217,6 +220,7 @@ class UniswapV4:
         self,
         name: str,
         route: Route,
+        ends: tuple[bytes, bytes],
         terms: tuple[int, int, int],
         sender: AddressLike,
         recipient: AddressLike | None,
@@ -229,10 +233,10 @@ class UniswapV4:
         receiver = payer if recipient is None else address_on(fork, recipient)
         until = fork.timestamp if deadline is None else word(deadline, "deadline")
         keys = [tuple(key) for key in route.keys]
-        with Currency(fork, route.currency_in).paying(router.address, most, payer) as value:
+        with Currency(fork, ends[0]).paying(router.address, most, payer) as value:
             try:
                 receipt = router[name].send(
-                    keys, route.currency_in, amount, bound, receiver, until, limit, sender=payer, value=value
+                    keys, *ends, amount, bound, receiver, until, limit, sender=payer, value=value
                 )
             except CallReverted as error:
                 raise self._explain(error, "a swap", route, amount, name == "swap_exact_input") from None

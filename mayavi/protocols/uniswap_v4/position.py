@@ -11,6 +11,7 @@ from mayavi.evm.abi.codec import Codec
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.arguments import word
 from mayavi.protocols.arguments import address_on, require_positive
+from mayavi.protocols.tokens import atomic
 from mayavi.protocols.uniswap_v4.currency import Currency
 from mayavi.protocols.uniswap_v4.pool import MAX_TICK, UniswapV4Pool
 from mayavi.protocols.uniswap_v4.pool_key import PoolKey
@@ -197,7 +198,8 @@ def _modify(fork: Fork, steps: list[Step], sender: bytes, value: int, what: str)
     actions = bytes(action for action, _ in steps)
     plan = _PLAN.encode((actions, [_ACTIONS[action].encode(given) for action, given in steps]))
     try:
-        receipt: Receipt = _manager(fork).modifyLiquidities(plan, fork.timestamp, sender=sender, value=value)
+        with atomic(fork):
+            receipt: Receipt = _manager(fork).modifyLiquidities(plan, fork.timestamp, sender=sender, value=value)
     except CallReverted as error:
         raise unwrapped(error, what) from None
     return receipt

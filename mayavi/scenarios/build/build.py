@@ -214,6 +214,8 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
             create_pool(fork, name, pool)
         for name, curve_pool in config.curve_pools.items():
             create_curve_pool(fork, name, curve_pool)
+        if config.uniswap_v4_pools or config.pendle_markets:
+            _create_exchanges(config, fork)
         if config.aave_v2:
             create_aave_v2(fork, config.aave_v2)
         for name, model in config.agents.items():
@@ -228,6 +230,15 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
         raise
     except (UsageError, ExecutionError) as error:
         raise BadScenario(f"'{config.name}' cannot create its tokens and pools: {error.message}", error.hint) from error
+
+
+def _create_exchanges(config: ScenarioConfig, fork: Fork) -> None:
+    from mayavi.scenarios.build.new_exchanges import create_pendle_pt, create_v4_pool
+
+    for name, pool in config.uniswap_v4_pools.items():
+        create_v4_pool(fork, name, pool)
+    for name, market in config.pendle_markets.items():
+        create_pendle_pt(fork, name, market)
 
 
 def _launch_pool(fork: Fork, name: str, model: LaunchTrader) -> None:

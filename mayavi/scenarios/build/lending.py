@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from mayavi.agents.base import Agent
-from mayavi.errors import BadScenario, UnknownName
+from mayavi.errors import BadScenario, UnknownName, UsageError
 from mayavi.scenarios.build.agent_set import AgentSet, BorrowerGroup, numbered
 from mayavi.scenarios.build.behaviours import behaviours_of
 from mayavi.scenarios.build.creation import units
@@ -18,10 +18,11 @@ from mayavi.scenarios.build.registry import agent_kind
 from mayavi.scenarios.build.routes import pools_of, route_between
 from mayavi.scenarios.models.agents import Borrower, CurveBorrower, Liquidator
 from mayavi.scenarios.models.distributions import Constant
+from mayavi.scenarios.models.new_exchanges import SaleRouteModel
 from mayavi.scenarios.models.quantities import Asset
 
 if TYPE_CHECKING:
-    from mayavi.protocols.uniswap.route import RouteLike
+    from mayavi.agents.liquidation.sale_routes import SaleRouteLike
 
 
 @agent_kind(Borrower)
@@ -133,7 +134,7 @@ def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Ag
         "market": market,
         "priority_fee_wei": model.priority_fee,
     }
-    routes = {} if model.frictionless else _sale_routes(agents, name, pairs)
+    routes = {} if model.frictionless else _sale_routes(agents, name, pairs, model.routes)
     built: list[LiquidatorAgent] = []
     for number in range(model.count):
         own = numbered(name, number, model.count)
@@ -160,12 +161,15 @@ def build_liquidators(agents: AgentSet, name: str, model: Liquidator) -> list[Ag
 
 
 def _sale_routes(
-    agents: AgentSet, name: str, pairs: Sequence[tuple[str, str]]
-) -> dict[str | tuple[str, str], RouteLike]:
+    agents: AgentSet, name: str, pairs: Sequence[tuple[str, str]], given: Mapping[str, SaleRouteModel]
+) -> dict[str | tuple[str, str], SaleRouteLike]:
     """Find a route to sell each collateral for its debt, and add the pools of the routes to `agents.pools`."""
-    routes: dict[str | tuple[str, str], RouteLike] = {}
+    routes: dict[str | tuple[str, str], SaleRouteLike] = {}
     for collateral, debt in pairs:
         if collateral == debt:
+            continue
+        if own := given.get(f"{collateral}/{debt}") or given.get(collateral):
+            routes[collateral, debt] = _named_route(agents, name, collateral, own)
             continue
         route = route_between(agents.fork, collateral, debt)
         if route is None:
@@ -178,6 +182,23 @@ def _sale_routes(
         routes[collateral, debt] = route
         agents.pools += [pool for pool in pools_of(agents.fork, route) if pool not in agents.pools]
     return routes
+
+
+def _named_route(agents: AgentSet, name: str, collateral: str, model: SaleRouteModel) -> SaleRouteLike:
+    """Return a route that the scenario names; raise `BadScenario` if it cannot be opened on this chain."""
+    from mayavi.agents.liquidation.sale_routes import open_route
+    from mayavi.scenarios.build.new_exchanges import route_of
+
+    route = route_of(model)
+    try:
+        open_route(agents.fork, route)
+    except UsageError as error:
+        raise BadScenario(f"agents.{name}.routes.{collateral}: {error.message}", error.hint) from error
+    for each in (model, model.then):
+        if each is not None and each.uniswap_v3 is not None:
+            named = pools_of(agents.fork, tuple(each.uniswap_v3))
+            agents.pools += [pool for pool in named if pool not in agents.pools]
+    return route
 
 
 @agent_kind(CurveBorrower)

@@ -30,7 +30,7 @@ def create_aave_v2(fork: Fork, reserves: Mapping[str, NewReserveV2]) -> None:
 
     issuer, listed = account(ISSUER), {}
     for symbol, model in reserves.items():
-        token, feed = Erc20(fork, symbol), _feed(fork, symbol)
+        token, feed = Erc20(fork, symbol), price_feed(fork, symbol)
         if model.price is not None:
             PriceFeed(fork, feed).set_price(model.price)
         listed[symbol] = ReserveV2(
@@ -57,10 +57,12 @@ def create_aave_v2(fork: Fork, reserves: Mapping[str, NewReserveV2]) -> None:
             AaveV2(fork).account(supplier).supply(symbol, amount)
 
 
-def _feed(fork: Fork, symbol: str) -> bytes:
-    """Return the feed of a token's dollar price: Aave V3's, else Chainlink's."""
+def price_feed(fork: Fork, symbol: str) -> bytes:
+    """Return the feed of a token's dollar price: that of a PT, else Aave V3's, else Chainlink's."""
     from mayavi.protocols.aave.market import AaveV3
 
+    if f"Pendle.{symbol}/USD" in fork.labels:
+        return fork.address_of(f"Pendle.{symbol}/USD")
     try:
         market = AaveV3(fork)
         source: bytes = market.oracle.getSourceOfAsset(market.address_of(symbol))

@@ -21,6 +21,7 @@ from mayavi.scenarios.models.agent_settings import Protocol
 from mayavi.scenarios.models.assumption_marks import Mark
 from mayavi.scenarios.models.distributions import Constant, Distribution, LogNormal, LogNormalParameters, lowest
 from mayavi.scenarios.models.mixes import Mix, TokenOrMix
+from mayavi.scenarios.models.new_exchanges import SaleRouteModel
 from mayavi.scenarios.models.positions import Positions
 from mayavi.scenarios.models.quantities import (
     Asset,
@@ -169,6 +170,9 @@ class Liquidator(AgentSettings):
     """Unlimited capital, no sales of what it seizes, no regard for gas or profit."""
     flash_loan: bool = False
     """Pay with a flash loan of Aave instead of own capital."""
+    routes: dict[str, SaleRouteModel] = Field(default_factory=dict)
+    """Routes to sell by, for a collateral or a pair: {WETH/USDC: {uniswap_v4: [WETH, 500, USDC]}}; by default over the
+    deepest pools of Uniswap V3."""
     least_profit: Annotated[int, Field(ge=0)] = 0
     """Least profit of a liquidation, in whole dollars."""
     most_a_block: Count = 9

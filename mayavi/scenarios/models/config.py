@@ -13,6 +13,7 @@ from mayavi.errors import did_you_mean
 from mayavi.scenarios.models.agents import AgentModel, OracleShock
 from mayavi.scenarios.models.contracts import OwnContract
 from mayavi.scenarios.models.learner import Learner, unknown_agent
+from mayavi.scenarios.models.new_exchanges import NewPendleMarket, NewV4Pool, pt_parts
 from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserveV2
 from mayavi.scenarios.models.parameters import Changes, fault_of, misplaced_value
 from mayavi.scenarios.models.pool_use import trades_on_chain
@@ -159,6 +160,10 @@ class ScenarioConfig(Model):
     """Multiplier of the liquidity of the chain's Uniswap V3 pools: one for all, or by pool {WETH/USDC.500: 50%}."""
     curve_pools: dict[Name, NewCurvePool] = Field(default_factory=dict)
     """Curve pools that the scenario creates."""
+    uniswap_v4_pools: dict[str, NewV4Pool] = Field(default_factory=dict)
+    """Uniswap V4 pools that the scenario creates, for `routes` of liquidators; the run then has the rules of Cancun."""
+    pendle_markets: dict[str, NewPendleMarket] = Field(default_factory=dict)
+    """Pendle markets that the scenario creates, by PT: {PT-wstETH-11JUL2024: {asset: WETH, …}}; the same rules."""
     aave_v2: dict[Symbol, NewReserveV2] = Field(default_factory=dict)
     """Reserves of an Aave V2 market that the scenario creates, for agents with `protocol: aave_v2`."""
     agents: Annotated[dict[Name, AgentModel], Field(min_length=1)]
@@ -278,18 +283,24 @@ class ScenarioConfig(Model):
             raise _rule(("blocks",), f"'{missing[0]}' is in no block and would never act")
 
     def _pools_fit(self) -> None:
-        for name, pool in self.pools.items():
+        for name in self.pendle_markets:
+            if pt_parts(name) is None:
+                message = f"'{name}' is not a PT of the form PT-TOKEN-DATE"
+                raise _rule(("pendle_markets", name), message, "such as PT-wstETH-11JUL2024")
+        created: list[tuple[str, str, NewPool | NewV4Pool]] = [("pools", *each) for each in self.pools.items()]
+        created += [("uniswap_v4_pools", *each) for each in self.uniswap_v4_pools.items()]
+        for key, name, pool in created:
             tokens = pool_tokens(name)
             if tokens is None:
                 hint = f"such as NOVA/USDC.3000; fees are {', '.join(map(str, FEES))} millionths"
-                raise _rule(("pools", name), f"'{name}' is not a pool name of the form TOKEN/OTHER.FEE", hint)
+                raise _rule((key, name), f"'{name}' is not a pool name of the form TOKEN/OTHER.FEE", hint)
             for symbol in pool.liquidity:
                 if symbol not in tokens[:2]:
-                    raise _rule(("pools", name, "liquidity"), f"'{symbol}' is not in the pool '{name}'")
+                    raise _rule((key, name, "liquidity"), f"'{symbol}' is not in the pool '{name}'")
             if not any(pool.liquidity.values()):
-                raise _rule(("pools", name, "liquidity"), f"the pool '{name}' has no liquidity")
+                raise _rule((key, name, "liquidity"), f"the pool '{name}' has no liquidity")
             if pool.range is not None and not pool.range[0] < pool.range[1]:
-                raise _rule(("pools", name, "range"), f"the range of '{name}' is empty; give the lower price first")
+                raise _rule((key, name, "range"), f"the range of '{name}' is empty; give the lower price first")
 
     def _depths_fit(self) -> None:
         for name in self.pool_depth if isinstance(self.pool_depth, dict) else ():

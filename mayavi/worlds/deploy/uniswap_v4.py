@@ -47,6 +47,7 @@ ADDRESSES = {
 }
 """Real addresses by chain id, from docs.uniswap.org/contracts/v4/deployments. Other chains get addresses of ours."""
 
+_WRAPPED = {137: "WMATIC", 43114: "WAVAX"}
 _UNSUBSCRIBE_GAS = 300_000
 """Gas that a position's subscriber gets to unsubscribe, as on Ethereum."""
 
@@ -66,11 +67,10 @@ def deploy_uniswap_v4(fork: Fork, *, owner: bytes = DEPLOYER, say: Say = announc
     at = {name: to_address(address) for name, address in ADDRESSES.get(fork.chain_id, {}).items()}
     at = {name: at.get(name) or named_account(f"UniswapV4.{name}") for name in UNISWAP_V4.files} | {"Permit2": PERMIT2}
     manager = at["PoolManager"]
-    wrapped = next((fork.address_of(each) for each in ("WETH", "WMATIC", "WAVAX") if each in fork.labels), ZERO_ADDRESS)
     arguments: dict[str, list[object]] = {
         "PoolManager": [owner],
         "Permit2": [],
-        "PositionManager": [manager, PERMIT2, _UNSUBSCRIBE_GAS, ZERO_ADDRESS, wrapped],
+        "PositionManager": [manager, PERMIT2, _UNSUBSCRIBE_GAS, ZERO_ADDRESS, wrapped_coin(fork)],
         "Quoter": [manager],
         "StateView": [manager],
     }
@@ -80,6 +80,12 @@ def deploy_uniswap_v4(fork: Fork, *, owner: bytes = DEPLOYER, say: Say = announc
     labels = {_label(name): checksum(at[name]) for name in sorted(at)}
     fork.labels.update(labels)
     return labels
+
+
+def wrapped_coin(fork: Fork) -> bytes:
+    """Return the wrapped native coin of the fork's chain; the zero address if it has no label."""
+    label = _WRAPPED.get(fork.chain_id, "WETH")
+    return fork.address_of(label) if label in fork.labels else ZERO_ADDRESS
 
 
 def uniswap_v4_labels(fork: Fork) -> dict[str, str]:

@@ -24,6 +24,7 @@ from tests.states import state_of
 DAY = 86_400
 LP = bytes.fromhex("1b00000000000000000000000000000000000001")
 PT, MARKET = "PT-wstETH-11JUL2024", "Pendle.wstETH-11JUL2024"
+OVER_ETHER = V4Route(("ETH", "USDC", (900, 10)))
 OVER_V4 = V4Route(("WETH", "USDC", (700, 10)))
 THEN_V3 = ("wstETH", 100, "WETH", 500, "USDC")
 THEN_V4 = V4Route(("wstETH", (300, 5), "WETH", (700, 10), "USDC"))
@@ -37,7 +38,12 @@ def _world() -> Fork:
     uniswap = UniswapV4(fork)
     for symbol, amount in (("WETH", 10**23), ("wstETH", 10**23), ("USDC", 10**14)):
         fork.deal(symbol, LP, amount)
-    for pair, fee, price in ((("WETH", "USDC"), (700, 10), 2_562), (("wstETH", "WETH"), (300, 5), "1.1547")):
+    fork.set_balance(LP, 10**23)
+    for pair, fee, price in (
+        (("ETH", "USDC"), (900, 10), 2_562),
+        (("WETH", "USDC"), (700, 10), 2_562),
+        (("wstETH", "WETH"), (300, 5), "1.1547"),
+    ):
         pool = uniswap.create_pool(*pair, fee, price)
         amounts = [min(10**22, pool.currency0.balance_of(LP)), min(10**22, pool.currency1.balance_of(LP))]
         uniswap.mint(pool, *pool.full_range, (amounts[0], amounts[1]), sender=LP)
@@ -66,19 +72,22 @@ def _aave_v2(fork: Fork, feed: str) -> None:
 
 
 @pytest.mark.parametrize("flash_loan", [False, True])
-def test_a_liquidator_sells_over_uniswap_v4(flash_loan: bool) -> None:
-    place = Place(route=OVER_V4)  # type: ignore[arg-type]
+@pytest.mark.parametrize("route", [OVER_V4, OVER_ETHER])
+def test_a_liquidator_sells_over_uniswap_v4(flash_loan: bool, route: V4Route) -> None:
+    place = Place(route=route)  # type: ignore[arg-type]
     alice, bot = place.borrower(), place.liquidator(flash_loan=flash_loan, **({"capital": {}} if flash_loan else {}))
     stage = Stage(_world().copy(), [alice, bot])
-    pool = UniswapV4(stage.fork).pool("WETH", "USDC", (700, 10))
-    before, price = Erc20(stage.fork, "USDC").balance_of(bot.address), pool.price("WETH")
+    sold, debt, fee = route.route
+    pool = UniswapV4(stage.fork).pool(sold, debt, fee)
+    before, price = Erc20(stage.fork, "USDC").balance_of(bot.address), pool.price(sold)
     row = of(stage.after("-0.2"), "bot")
     facts = details(row)
     assert (row.kind, row.status) == ("liquidate", "success"), row.reason
     assert Erc20(stage.fork, "USDC").balance_of(bot.address) - before == facts["profit"] > 0
     assert facts["expected_profit_e8"] == pytest.approx(facts["profit_e8"], abs=3)
     assert Erc20(stage.fork, "WETH").balance_of(bot.address) == 0
-    assert pool.price("WETH") < price  # that is where it sold
+    assert stage.fork.balance(bot.address) == 0
+    assert pool.price(sold) < price  # that is where it sold
     assert not lending_market(stage.fork, "AaveV3").account(alice.address).health().liquidatable
 
 
@@ -120,8 +129,15 @@ def test_a_liquidator_exits_a_pt_through_its_pendle_market(then: SaleRouteLike) 
 
 @pytest.mark.parametrize(
     "route",
-    [OVER_V4, ("WETH", "USDC", 500), PendleRoute(MARKET), PendleRoute(MARKET, THEN_V3), PendleRoute(MARKET, THEN_V4)],
-    ids=["v4", "v3", "pendle", "pendle then v3", "pendle then v4"],
+    [
+        OVER_V4,
+        OVER_ETHER,
+        ("WETH", "USDC", 500),
+        PendleRoute(MARKET),
+        PendleRoute(MARKET, THEN_V3),
+        PendleRoute(MARKET, THEN_V4),
+    ],
+    ids=["v4", "v4 of ether", "v3", "pendle", "pendle then v3", "pendle then v4"],
 )
 def test_a_route_quotes_what_its_sale_and_its_calls_bring(route: SaleRouteLike) -> None:
     fork = _world().copy()
@@ -136,6 +152,21 @@ def test_a_route_quotes_what_its_sale_and_its_calls_bring(route: SaleRouteLike) 
     for target, data in opened.calls(10**20, quotes[1], LP):
         fork.send(target, data, sender=LP)
     assert bought.balance_of(LP) - held == quotes[1]
+
+
+def test_a_route_that_ends_with_ether_gives_the_wrapped_coin() -> None:
+    fork = _world().copy()
+    opened = open_route(fork, V4Route(("USDC", "ETH", (900, 10))))
+    assert (opened.token_in, opened.token_out) == (fork.address_of("USDC"), fork.address_of("WETH"))
+    fork.deal("USDC", LP, 10**10)
+    (quote,) = opened.quotes([10**10])
+    moment, held, ether = fork.snapshot(), Erc20(fork, "WETH").balance_of(LP), fork.balance(LP)
+    assert opened.sell(10**10, quote, LP) == quote == Erc20(fork, "WETH").balance_of(LP) - held
+    moment.revert()
+    for target, data in opened.calls(10**10, quote, LP):
+        fork.send(target, data, sender=LP)
+    assert Erc20(fork, "WETH").balance_of(LP) - held == quote
+    assert fork.balance(LP) == ether
 
 
 def test_after_expiry_a_pt_is_redeemed_on_the_same_route() -> None:
@@ -165,8 +196,6 @@ def test_routes_that_lead_nowhere_are_refused() -> None:
     fork = _world().copy()
     with pytest.raises(UnknownName, match="there is no pool UniswapV4"):
         open_route(fork, V4Route(("WETH", "USDC", 500)))
-    with pytest.raises(BadArgument, match="from or to ether"):
-        open_route(fork, V4Route(("ETH", "USDC", 500)))
     with pytest.raises(BadArgument, match="pays wstETH, and the route goes on from WETH"):
         open_route(fork, PendleRoute(MARKET, ("WETH", "USDC", 500)))
     with pytest.raises(UnknownName):

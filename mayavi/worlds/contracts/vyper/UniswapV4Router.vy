@@ -4,7 +4,8 @@
 """
 @title Swaps on Uniswap V4 over one or more pools
 @notice Takes the input from the caller, who has to approve it, or from the ether sent along; sends the output to the
-        recipient and ether that is left to the caller. Between two swaps the contract holds nothing.
+        recipient and ether that is left to the caller. The wrapped coin stands for ether at either end of a route where
+        the pool there trades ether. Between two swaps the contract holds nothing.
 @dev A swap that cannot use up its exact amount reverts, unless it has a price limit, which needs a single pool.
 """
 from ethereum.ercs import IERC20
@@ -25,10 +26,15 @@ struct Order:
     payer: address
     recipient: address
     currency_in: address
+    currency_out: address
     keys: DynArray[PoolKey, MAX_POOLS]
     amount: uint256
     exact_input: bool
     limit: uint160
+
+interface Wrapped:
+    def deposit(): payable
+    def withdraw(amount: uint256): nonpayable
 
 interface PoolManager:
     def unlock(data: Bytes[MAX_ORDER]) -> Bytes[128]: nonpayable
@@ -38,23 +44,25 @@ interface PoolManager:
     def take(currency: address, to: address, amount: uint256): nonpayable
 
 MAX_POOLS: constant(uint256) = 8
-MAX_ORDER: constant(uint256) = 32 * (16 + 5 * MAX_POOLS)
+MAX_ORDER: constant(uint256) = 32 * (17 + 5 * MAX_POOLS)
 LOWEST_LIMIT: constant(uint160) = 4295128740
 HIGHEST_LIMIT: constant(uint160) = 1461446703485210103287273052203988822378723970341
 HALF: constant(uint256) = 2**128
 
 manager: public(immutable(address))
+wrapped: public(immutable(address))
 
 
 @deploy
-def __init__(pool_manager: address):
+def __init__(pool_manager: address, wrapped_coin: address):
     manager = pool_manager
+    wrapped = wrapped_coin
 
 
 @external
 @payable
 def __default__():
-    pass  # ether from the manager
+    pass  # ether from the manager and the wrapped coin
 
 
 @external
@@ -62,6 +70,7 @@ def __default__():
 def swap_exact_input(
     keys: DynArray[PoolKey, MAX_POOLS],
     currency_in: address,
+    currency_out: address,
     amount_in: uint256,
     least_out: uint256,
     recipient: address,
@@ -73,7 +82,9 @@ def swap_exact_input(
     """
     paid: uint256 = 0
     received: uint256 = 0
-    paid, received = self._swap(keys, currency_in, amount_in, True, recipient, deadline, sqrt_price_limit_x96)
+    paid, received = self._swap(
+        keys, currency_in, currency_out, amount_in, True, recipient, deadline, sqrt_price_limit_x96
+    )
     assert received >= least_out, "Too little received"
     return paid, received
 
@@ -83,6 +94,7 @@ def swap_exact_input(
 def swap_exact_output(
     keys: DynArray[PoolKey, MAX_POOLS],
     currency_in: address,
+    currency_out: address,
     amount_out: uint256,
     most_in: uint256,
     recipient: address,
@@ -94,7 +106,9 @@ def swap_exact_output(
     """
     paid: uint256 = 0
     received: uint256 = 0
-    paid, received = self._swap(keys, currency_in, amount_out, False, recipient, deadline, sqrt_price_limit_x96)
+    paid, received = self._swap(
+        keys, currency_in, currency_out, amount_out, False, recipient, deadline, sqrt_price_limit_x96
+    )
     assert paid <= most_in, "Too much requested"
     return paid, received
 
@@ -103,6 +117,7 @@ def swap_exact_output(
 def _swap(
     keys: DynArray[PoolKey, MAX_POOLS],
     currency_in: address,
+    currency_out: address,
     amount: uint256,
     exact_input: bool,
     recipient: address,
@@ -115,6 +130,7 @@ def _swap(
         payer=msg.sender,
         recipient=recipient,
         currency_in=currency_in,
+        currency_out=currency_out,
         keys=keys,
         amount=amount,
         exact_input=exact_input,
@@ -130,28 +146,45 @@ def _swap(
 def unlockCallback(data: Bytes[MAX_ORDER]) -> Bytes[64]:
     assert msg.sender == manager, "unlockCallback: caller is not the pool manager"
     order: Order = abi_decode(data, Order)
+    first: address = order.currency_in
+    if first == wrapped and order.keys[0].currency0 == empty(address) and order.keys[0].currency1 != wrapped:
+        first = empty(address)
     paid: uint256 = 0
     received: uint256 = 0
     last: address = empty(address)
-    paid, received, last = self._trade(order)
-    if order.currency_in == empty(address):
-        extcall PoolManager(manager).settle(value=paid)
+    paid, received, last = self._trade(order, first)
+    self._pay(order, first, paid)
+    if last == order.currency_out:
+        extcall PoolManager(manager).take(last, order.recipient, received)
     else:
-        extcall PoolManager(manager).sync(order.currency_in)
-        extcall IERC20(order.currency_in).transferFrom(order.payer, manager, paid, default_return_value=True)
-        extcall PoolManager(manager).settle()
-    extcall PoolManager(manager).take(last, order.recipient, received)
+        assert last == empty(address) and order.currency_out == wrapped, "the route ends in another currency"
+        extcall PoolManager(manager).take(last, self, received)
+        extcall Wrapped(wrapped).deposit(value=received)
+        extcall IERC20(wrapped).transfer(order.recipient, received, default_return_value=True)
     return abi_encode(paid, received)
 
 
 @internal
-def _trade(order: Order) -> (uint256, uint256, address):
+def _pay(order: Order, currency: address, amount: uint256):
+    if currency != empty(address):
+        extcall PoolManager(manager).sync(currency)
+        extcall IERC20(currency).transferFrom(order.payer, manager, amount, default_return_value=True)
+        extcall PoolManager(manager).settle()
+        return
+    if order.currency_in == wrapped:
+        extcall IERC20(wrapped).transferFrom(order.payer, self, amount, default_return_value=True)
+        extcall Wrapped(wrapped).withdraw(amount)
+    extcall PoolManager(manager).settle(value=amount)
+
+
+@internal
+def _trade(order: Order, first: address) -> (uint256, uint256, address):
     """
     @return Amount paid, amount received and the currency received
     """
     count: uint256 = len(order.keys)
     ways: DynArray[bool, MAX_POOLS] = []
-    currency: address = order.currency_in
+    currency: address = first
     for key: PoolKey in order.keys:
         forwards: bool = key.currency0 == currency
         assert forwards or key.currency1 == currency, "the pools do not form a route"

@@ -1,4 +1,4 @@
-"""Uniswap V4's contracts are the published ones: compiled from their sources, the pool manager has the same bytes."""
+"""Contracts published on npm are kept and nothing else; Uniswap V4's pool manager is what its sources compile to."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mayavi.errors import SetupError
 from mayavi.evm.hashing import keccak256
 from mayavi.replay.case import read_bytecodes
 from mayavi.worlds import published
+from mayavi.worlds.deploy.pendle import PENDLE
 from mayavi.worlds.deploy.uniswap_v4 import UNISWAP_V4
 from mayavi.worlds.published import published_contracts
 
@@ -42,8 +43,24 @@ def test_permit2_is_mainnets_but_for_the_chain_it_remembers(cases: Path) -> None
     assert len(differing) <= CHAIN_ID + DOMAIN
 
 
+@pytest.mark.slow(15)
+def test_of_the_packages_only_the_code_in_use_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = published_contracts(PENDLE)
+    monkeypatch.setattr(published, "contracts_root", lambda: tmp_path)
+    messages: list[str] = []
+    assert published_contracts(PENDLE, messages.append) == installed
+    assert [message.split(" into ")[0] for message in messages] == ["installing 1 package of Pendle V2"]
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != ".lock"]
+    assert kept == [PENDLE.path]
+    assert PENDLE.path.stat().st_size < 10**6
+    PENDLE.path.write_text("damaged", encoding="utf-8")
+    monkeypatch.setenv("MAYAVI_OFFLINE", "1")
+    with pytest.raises(SetupError, match="contracts of Pendle V2 are not installed"):
+        published_contracts(PENDLE)
+
+
 def test_missing_packages_are_not_downloaded_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAYAVI_OFFLINE", "1")
     monkeypatch.setattr(published, "contracts_root", lambda: tmp_path)
-    with pytest.raises(SetupError, match="packages of Uniswap V4 are not installed"):
+    with pytest.raises(SetupError, match="contracts of Uniswap V4 are not installed, and MAYAVI_OFFLINE"):
         published_contracts(UNISWAP_V4)
