@@ -10,6 +10,7 @@ from .compound.configuration import CometConfigurator as CometConfigurator
 from .compound.market import CompoundV3 as CompoundV3
 from .curve.pool import CurveStableSwap as CurveStableSwap
 from .morpho.blue import MorphoBlue as MorphoBlue
+from .morpho.configuration import MorphoConfigurator as MorphoConfigurator
 from .morpho.creation import add_morpho as add_morpho
 from .morpho.vault import MetaMorphoVault as MetaMorphoVault
 from .tokens import Erc20 as Erc20

@@ -22,7 +22,7 @@ from mayavi.plugins.import_path import import_object, is_import_path
 from mayavi.plugins.permission import forbidden_hint, import_paths_allowed
 from mayavi.plugins.provenance import Provenance, provenance_of
 
-BUILT_IN = frozenset({"aave_v2", "aave_v3", "chainlink", "compound_v3", "curve", "spark", "uniswap_v3"})
+BUILT_IN = frozenset({"aave_v2", "aave_v3", "chainlink", "compound_v3", "curve", "morpho", "spark", "uniswap_v3"})
 """Names of the protocols that Mayavi itself has."""
 
 

@@ -30,6 +30,7 @@ SHAPES = {
     "depeg_cascade": "cascade",
     "launch_replay": "launch",
     "learning_borrower": "borrower",
+    "morpho_depeg": "cascade",
     "multi_cohort": "vesting",
     "spark_borrower": "borrower",
     "steth_depeg": "cascade",

@@ -80,6 +80,7 @@ class FrictionlessLiquidator(LiquidatorAgent):
             sum(each.paid for each in results),
             sum(each.seized for each in results),
             len(results),
+            sum(each.bad_debt for each in results),
         )
         value_of = self._valuation([quote])
         profit_e8 = value_of(quote.collateral, total.seized) - value_of(quote.debt, total.paid)

@@ -304,7 +304,9 @@ class LiquidatorAgent(Agent):
         self, quote: LiquidationQuote, result: LiquidationResult, value_of: Valuation
     ) -> dict[str, int | str | bool | None]:
         after = self.lending.account(quote.borrower).health()
+        lost = {"bad_debt_e8": value_of(quote.debt, result.bad_debt)} if result.bad_debt else {}
         return {
+            **lost,
             "covered": result.covered,
             "paid": result.paid,
             "seized": result.seized,

@@ -54,7 +54,8 @@ class ScenarioTally(RunTally):
         self.covered_e8: Counter[str] = Counter()
         """By account: number of liquidations, and debt that they covered."""
         self.market_losses_e8: dict[str, int] = {}
-        """Losses of Compound V3 markets by account: debt they absorbed for collateral that returned less."""
+        """Losses of markets by account: of Compound V3 debt absorbed for collateral that returned less, of Morpho debt
+        that no collateral was left for."""
         self.arbitrages = self.arbitrage_profit_e8 = 0
         self.sold: dict[tuple[str, str, str], list[int]] = {}
         """Amounts sold and received, by agent, token sold and token received."""
@@ -114,6 +115,9 @@ class ScenarioTally(RunTally):
         self.covered_e8[facts["borrower"]] += int(facts["covered_e8"])
         self.liquidator_profit_e8 += int(facts.get("profit_e8", 0))
         self.liquidated_accounts.setdefault(facts["borrower"])
+        if lost := int(facts.get("bad_debt_e8", 0)):
+            borrower = facts["borrower"]
+            self.market_losses_e8[borrower] = self.market_losses_e8.get(borrower, 0) + lost
         if int(facts.get("received", 0)):
             self.seized_sold_e8 += int(facts["seized_e8"])
             self.seized_proceeds_e8 += int(facts["received_e8"])

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mayavi.sim.store.database.schema import literal
+from mayavi.worlds.tables.morpho_market import PREFIX as MORPHO
 
 if TYPE_CHECKING:
     from mayavi.sim.store.store import Store
@@ -26,6 +27,10 @@ def decimals_of(store: Store, run_id: str) -> dict[str, int]:
     for subject, metric, unit in rows:
         if metric.startswith("balance_"):
             found[metric.removeprefix("balance_")] = int(unit[1:])
+        elif subject.startswith(MORPHO):  # Morpho.wstETH/USDC.86.wstETH
+            symbol = subject.rpartition(".")[2]
+            if not symbol.isdigit():
+                found.setdefault(symbol, int(unit[1:]))
         elif "/" not in subject:
             parts = subject.split(".")
             for start in range(1, len(parts)):  # AaveV3.USDC.e is a token with a dot
