@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import mayavi
 from mayavi import Fork
 from mayavi.errors import MayaviError
 from mayavi.protocols import MorphoBlue
@@ -13,6 +15,8 @@ from mayavi.scenarios.build.build import Built, build
 from mayavi.scenarios.build.creation import account
 from mayavi.scenarios.build.morpho import depositor_of
 from mayavi.scenarios.loading import load_scenario
+from mayavi.sim.store import Store
+from mayavi.sim.store.explanation import explain
 
 FEW = ["agents.loopers.count=8", "agents.stakers.count=3", "steps=8"]
 SDAI, WSTETH = "sDAI/USDC.96.5", "wstETH/USDC.86"
@@ -65,6 +69,14 @@ def test_realised_bad_debt_is_counted_by_account(played: tuple[Built, dict[str, 
     assert all(name.startswith("loopers-") for name in lost)
     rows = {row.account: int(row.bad_debt) for row in built.accounts.rows}
     assert sum(rows.values()) == kpis["bad_debt"]
+
+
+def test_an_explanation_names_the_bad_debt(tmp_path: Path) -> None:
+    run = mayavi.run("morpho_depeg", seed=7, overrides=FEW, store=tmp_path / "runs.duckdb")
+    told = "\n".join(explain(Store(run.store_path), run.run_id, "loopers-0").why())
+    assert "loopers-0 was liquidated by liquidators" in told
+    assert "bad debt left behind: $" in told
+    assert "smallest units" not in told
 
 
 def test_the_same_seed_gives_the_same_run(played: tuple[Built, dict[str, int], list[Any]]) -> None:

@@ -82,21 +82,18 @@ def find_emode(market: AaveV3, wanted: str | int) -> int:
 def market_reader(fork: Fork, market: str, groups: Sequence[BorrowerGroup], extra_assets: Sequence[str] = ()) -> Reader:
     """Return the reader of a market's figures, for the assets that `groups` use and, on Aave, `extra_assets`."""
     from mayavi.protocols.aave.market import AaveV3
-    from mayavi.protocols.compound.market import CompoundV3
     from mayavi.sim.market_figures import AaveFigures, CompoundFigures
 
     opened = open_market(fork, market)
-    if market.startswith(PREFIX):
-        from mayavi.protocols.morpho.market import MorphoMarket
-        from mayavi.sim.morpho_figures import MorphoFigures
+    if isinstance(opened, AaveV3):
+        assets = sorted({asset for each in groups for asset in (*each.collaterals, *each.debts)})
+        return AaveFigures(opened, [*assets, *(each for each in extra_assets if each not in assets)])
+    from mayavi.protocols.morpho.market import MorphoMarket
+    from mayavi.sim.morpho_figures import MorphoFigures
 
-        assert isinstance(opened, MorphoMarket)
+    if isinstance(opened, MorphoMarket):
         return MorphoFigures(opened)
-    if not isinstance(opened, AaveV3):
-        assert isinstance(opened, CompoundV3)
-        return CompoundFigures(opened, sorted({asset for each in groups for asset in each.collaterals}))
-    assets = sorted({asset for each in groups for asset in (*each.collaterals, *each.debts)})
-    return AaveFigures(opened, [*assets, *(each for each in extra_assets if each not in assets)])
+    return CompoundFigures(opened, sorted({asset for each in groups for asset in each.collaterals}))
 
 
 def has_aave(fork: Fork) -> bool:

@@ -68,9 +68,13 @@ def describe_liquidation(details: Mapping[str, Any], decimals: Mapping[str, int]
 
 
 def bad_debt_e8(details: Mapping[str, Any]) -> int:
-    """Return the debt that a borrower's collateral did not cover after its liquidation."""
+    """Return the debt that a borrower's collateral did not cover after its liquidation.
+
+    Morpho's suppliers bear it at once, so that it is owed no longer: the action has it as `bad_debt_e8`.
+    """
+    realised = integer(details.get("bad_debt_e8")) or 0
     debt, collateral = (integer(details.get(f"borrower_{each}_after_e8")) for each in ("debt", "collateral"))
-    return max(0, debt - collateral) if debt is not None and collateral is not None else 0
+    return realised + (max(0, debt - collateral) if debt is not None and collateral is not None else 0)
 
 
 def describe_trade(details: Mapping[str, Any], decimals: Mapping[str, int]) -> str:
