@@ -40,6 +40,7 @@ def page() -> str:
             parts += _section(f"{title}: {', '.join(values)}", f"{words}. ", schema["$defs"][model], key)
     others = {"pools": "NewPool", "curve_pools": "NewCurvePool", "aave_v2": "NewReserveV2", "tokens": "NewToken"}
     others |= {"uniswap_v4_pools": "NewV4Pool", "pendle_markets": "NewPendleMarket", "routes": "SaleRouteModel"}
+    others |= {"morpho": "NewMorpho", "morpho: markets": "NewMorphoMarket", "morpho: vaults": "NewVault"}
     others |= {"gas": "Gas", "watch": "Watch", "parameters": "ParameterChange", "learner": "Learner"}
     for title, model in others.items():
         parts += _section(title, "", schema["$defs"][model], None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.protocols.aave.account import AaveAccount
     from mayavi.protocols.compound.account import CompoundV3Account
+    from mayavi.protocols.morpho.account import MorphoAccount
 
 
 class Protocol(StrEnum):
@@ -26,6 +27,7 @@ class Protocol(StrEnum):
     AAVE = "aave"
     SPARK = "spark"
     COMPOUND = "compound"
+    MORPHO = "morpho"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,10 @@ def market_positions(fork: Fork, address: bytes, wanted: Protocol | None) -> Ite
         if protocol is Protocol.COMPOUND:
             for market in sorted(markets_of(fork)):
                 yield compound_position(protocols.CompoundV3(fork, market).account(address))
+        elif protocol is Protocol.MORPHO:
+            blue = protocols.MorphoBlue(fork)
+            for name in sorted(blue.markets):
+                yield morpho_position(blue.market(name).account(address))
         else:
             lender = protocols.AaveV3(fork) if protocol is Protocol.AAVE else protocols.SparkLend(fork)
             yield aave_position(protocol, lender.account(address))
@@ -164,9 +170,10 @@ def refuse_absent(fork: Fork, wanted: Protocol | None, world: str) -> None:
 def protocols_of(fork: Fork) -> list[Protocol]:
     """Protocols whose contracts have labels in this world."""
     from mayavi.protocols.compound.market import markets_of
+    from mayavi.worlds.tables.morpho_market import BLUE_LABEL
 
     found = {Protocol.AAVE: "AaveV3.Pool" in fork.labels, Protocol.SPARK: "Spark.Pool" in fork.labels}
-    found[Protocol.COMPOUND] = bool(markets_of(fork))
+    found |= {Protocol.COMPOUND: bool(markets_of(fork)), Protocol.MORPHO: BLUE_LABEL in fork.labels}
     return [protocol for protocol, there in found.items() if there]
 
 
@@ -231,6 +238,32 @@ def compound_position(account: CompoundV3Account) -> MarketPosition:
         borrowable_value_e8=max(0, totals.borrow_limit_e8 - totals.debt_value_e8),
         health_factor_wad=totals.liquidation_ratio_wad,
         liquidatable=totals.liquidatable,
+    )
+
+
+def morpho_position(account: MorphoAccount) -> MarketPosition:
+    """Position on one Morpho market, in units of the loan token. What the account lends is no collateral."""
+    market, data = account.market, account.data()
+    value, loan, collateral = market.value_e8, market.loan, market.collateral
+    limit, threshold = account.liquidation_price_e36(), market.lltv_wad // 10**14
+    lines = []
+    if data.collateral:
+        worth, edge = value(data.collateral_value), None if limit is None else market.price_e8(limit)
+        line = Line(collateral.symbol, collateral.decimals, data.collateral, worth, True, 0, 0, 0, threshold, edge)
+        lines.append(replace(line, price_e8=market.price_e8()))
+    if data.supplied or data.debt:
+        amounts = data.supplied, value(data.supplied), False, data.debt, value(data.debt)
+        lines.append(Line(loan.symbol, loan.decimals, *amounts, 10**8, 0, None))
+    return MarketPosition(
+        protocol=Protocol.MORPHO,
+        market=f"Morpho {market.name}",
+        quote=loan.symbol,
+        lines=tuple(lines),
+        collateral_value_e8=value(data.collateral_value),
+        debt_value_e8=value(data.debt),
+        borrowable_value_e8=value(max(0, data.debt_limit - data.debt)),
+        health_factor_wad=data.health_factor_wad,
+        liquidatable=data.liquidatable,
     )
 
 

@@ -9,10 +9,11 @@ from .compound.account import CompoundV3Account as CompoundV3Account
 from .compound.configuration import CometConfigurator as CometConfigurator
 from .compound.market import CompoundV3 as CompoundV3
 from .curve.pool import CurveStableSwap as CurveStableSwap
-from .pendle.market import PendleMarket as PendleMarket
 from .morpho.blue import MorphoBlue as MorphoBlue
+from .morpho.configuration import MorphoConfigurator as MorphoConfigurator
 from .morpho.creation import add_morpho as add_morpho
 from .morpho.vault import MetaMorphoVault as MetaMorphoVault
+from .pendle.market import PendleMarket as PendleMarket
 from .tokens import Erc20 as Erc20
 from .uniswap.market import UniswapV3 as UniswapV3
 from .uniswap_v4.market import UniswapV4 as UniswapV4

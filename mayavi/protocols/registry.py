@@ -23,7 +23,7 @@ from mayavi.plugins.permission import forbidden_hint, import_paths_allowed
 from mayavi.plugins.provenance import Provenance, provenance_of
 
 BUILT_IN = frozenset(
-    {"aave_v2", "aave_v3", "chainlink", "compound_v3", "curve", "pendle", "spark", "uniswap_v3", "uniswap_v4"}
+    {"aave_v2", "aave_v3", "chainlink", "compound_v3", "curve", "morpho", "pendle", "spark", "uniswap_v3", "uniswap_v4"}
 )
 """Names of the protocols that Mayavi itself has."""
 

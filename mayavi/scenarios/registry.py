@@ -36,6 +36,7 @@ _ENTRIES = (
     Entry("compound_v3_borrower", "a borrower on Compound V3 whose collateral loses value", _FOUR),
     Entry("depeg_cascade", "a shock to the collateral of many borrowers, liquidators, and what debt goes bad", _SIX),
     Entry("steth_depeg", "wstETH falls against ETH under leveraged stakers in Aave's eMode", ("ethereum",)),
+    Entry("morpho_depeg", "a collateral on Morpho loses its peg, and depositors of a vault bear it", ("ethereum",)),
     Entry("curve_depeg", "a stablecoin loses its peg in a Curve pool", ("ethereum",)),
     Entry("vesting_cliff", "an unlock from a VestingWallet, sold into a Uniswap V3 pool", _SIX),
     Entry("multi_cohort", "investors, team and community unlock and sell, each in its own way", _SIX),

@@ -12,6 +12,7 @@ from mayavi.scenarios.models import (
     config,
     contracts,
     learner,
+    morpho,
     new_exchanges,
     new_markets,
     parameters,
@@ -27,7 +28,7 @@ from mayavi.scenarios.models.config import ALL_CHAINS, ScenarioConfig
 
 _MODULES = (
     *(agent_settings, agent_models, config, distribution_models, price_models),
-    *(contracts, learner, new_exchanges, new_markets, parameters, positions, protocols, recorded),
+    *(contracts, learner, morpho, new_exchanges, new_markets, parameters, positions, protocols, recorded),
 )
 
 HINT = "# yaml-language-server: $schema=scenario.schema.json"

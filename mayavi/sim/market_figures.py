@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.protocols.compound.market import CompoundV3
     from mayavi.protocols.curve.pool import CurveStableSwap
+    from mayavi.protocols.morpho.market import MorphoMarket
     from mayavi.protocols.uniswap.pool import UniswapV3Pool
     from mayavi.sim.world_state import WorldState
 
@@ -183,7 +184,7 @@ class PopulationFigures:
     """Bounds of the health factor histogram, in hundredths."""
 
     def __init__(
-        self, name: str, market: AaveV3 | CompoundV3, accounts: Sequence[str], traced: Sequence[str] = ()
+        self, name: str, market: AaveV3 | CompoundV3 | MorphoMarket, accounts: Sequence[str], traced: Sequence[str] = ()
     ) -> None:
         self.name, self.market = name, market
         self.accounts, self.traced = tuple(accounts), tuple(traced)
@@ -226,7 +227,8 @@ class PopulationFigures:
         if isinstance(market, AaveV3):
             aave = world.observe(("aave accounts", market.pool.address, places), lambda: market.account_data(places))
             return _fitting(aave.collateral_usd_e8), _fitting(aave.debt_usd_e8), _fitting(aave.health_factor_wad)
-        comet = world.observe(("comet accounts", market.address, places), lambda: market.account_data(places))
+        key = "lending accounts", getattr(market, "id", market.address), places
+        comet = world.observe(key, lambda: market.account_data(places))
         debt, limit = comet.debt_value_e8.ints(), comet.liquidation_limit_e8.ints()
         factors = [least * WAD // owed if owed else 0 for least, owed in zip(limit, debt, strict=True)]
         return (

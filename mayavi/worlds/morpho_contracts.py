@@ -1,7 +1,7 @@
 """Compiled contracts of Morpho, read from the TypeScript factories of its npm package.
 
-The package has no artifacts; ABI and creation code stand in JavaScript files that TypeChain wrote. It is installed when
-a world first needs it.
+The package has no artifacts; ABI and creation code stand in JavaScript files that TypeChain wrote. `mayavi setup`
+installs it, or the first scenario that needs it.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from mayavi.compilers.package_folder import Say, announce
 from mayavi.compilers.packages import ensure_packages
 from mayavi.worlds.cache import cached_replica, open_replica
 from mayavi.worlds.contract_folder import ContractFolder
+from mayavi.worlds.morpho_contracts import morpho_packages
 from mayavi.worlds.vyper import compile_contracts, vyper_contracts
 
 Progress = Callable[[str, int, int], None]
@@ -41,6 +42,12 @@ def set_up(
     installed = ensure_packages(folder, node=node, say=say)
     detail = f"{len(folder.locked_packages())} npm packages in {folder.packages}"
     yield Step("contract packages", installed, detail, time.perf_counter() - began)
+
+    began = time.perf_counter()
+    morpho = morpho_packages()
+    installed = ensure_packages(morpho, say=say)
+    detail = f"{len(morpho.locked_packages())} npm packages in {morpho.packages}"
+    yield Step("Morpho packages", installed, detail, time.perf_counter() - began)
 
     began = time.perf_counter()
     names = vyper_contracts(folder.sources)

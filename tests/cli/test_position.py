@@ -10,7 +10,7 @@ import pytest
 
 from mayavi import Fork
 from mayavi.errors import CallReverted
-from mayavi.protocols import AaveV3, CompoundV3, PriceFeed
+from mayavi.protocols import AaveV3, CompoundV3, PriceFeed, add_morpho
 
 ALICE = "0x00000000000000000000000000000000000A11cE"
 
@@ -148,3 +148,29 @@ def test_on_compound_the_price_it_names_is_the_edge_too(run_mayavi, tmp_path: Pa
     assert not alice.liquidatable
     feed.move(int(weth["liquidation_price_e8"]))
     assert alice.liquidatable
+
+
+def test_on_morpho_the_position_of_each_market_is_shown(run_mayavi, tmp_path: Path) -> None:
+    fork = Fork.replica("ethereum").copy()
+    market = add_morpho(fork).market("wstETH/USDC.86")
+    alice = market.account(ALICE)
+    fork.deal("USDC", alice.address, 10**12)
+    fork.deal("wstETH", alice.address, 10**18)
+    alice.supply(10**12)
+    alice.supply_collateral(10**18)
+    alice.borrow(2_000 * 10**6)
+    fork.dump_snapshot(tmp_path / "morpho.snapshot")
+    finished = run_mayavi(
+        "position", ALICE, "--snapshot", str(tmp_path / "morpho.snapshot"), "--protocol", "morpho", "--json"
+    )
+    found = positions(finished)
+    assert set(found) == {"Morpho sDAI/USDC.96.5", "Morpho wstETH/USDC.86", "Morpho WBTC/USDC.86"}
+    position = found["Morpho wstETH/USDC.86"]
+    staked, dollars = position["assets"]
+    assert (staked["supplied"], staked["collateral"], staked["liquidation_threshold_bps"]) == (str(10**18), True, 8_600)
+    assert (dollars["supplied"], dollars["debt"]) == (str(10**12), str(2_000 * 10**6))
+    assert position["health_factor_wad"] == str(alice.data().health_factor_wad)
+    assert int(staked["liquidation_price_e8"]) == pytest.approx(2_000 / 0.86 * 10**8, rel=1e-8)
+    assert found["Morpho WBTC/USDC.86"]["assets"] == []
+    human = run_mayavi("position", ALICE, "--snapshot", str(tmp_path / "morpho.snapshot"), "--protocol", "morpho")
+    assert "Morpho wstETH/USDC.86, values in USDC" in human.stdout

@@ -13,6 +13,7 @@ def test_a_replica_is_built_once(run_mayavi, tmp_path: Path) -> None:
     document = json.loads(first.stdout)
     assert {step["name"]: step["changed"] for step in document["steps"]} == {
         "contract packages": False,
+        "Morpho packages": False,
         "Vyper contracts": False,
         "report packages": False,
         "replica base": True,
@@ -24,7 +25,7 @@ def test_a_replica_is_built_once(run_mayavi, tmp_path: Path) -> None:
 
     second = run_mayavi("setup", "--chain", "base", env=here)
     assert (second.returncode, second.stderr) == (0, "")
-    assert second.stdout.count("already there") == 4
+    assert second.stdout.count("already there") == 5
 
 
 def test_replicas_can_be_left_for_later(run_mayavi, tmp_path: Path) -> None:

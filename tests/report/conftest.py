@@ -26,13 +26,14 @@ SHORTER = {
         "prices.USDC={process: step, at: 1, size: -12%}",
     ],
     "depeg_cascade": ["agents.borrowers.count=30"],
+    "morpho_depeg": ["agents.loopers.count=12", "agents.stakers.count=4"],
     "steth_depeg": [
         "agents.stakers.count=12",
         "agents.others.count=4",
         "prices.wstETH={process: step, at: 2, size: -6.5%}",
     ],
 }
-STEPS = {"curve_depeg": 5, "depeg_cascade": 6, "multi_cohort": 30, "steth_depeg": 5}
+STEPS = {"curve_depeg": 5, "depeg_cascade": 6, "morpho_depeg": 6, "multi_cohort": 30, "steth_depeg": 5}
 CheckPage = Callable[[Path], Looked]
 
 

@@ -18,6 +18,7 @@ from mayavi.report.run.lending import STRANDED, health_chart
 from mayavi.report.run.prices import price_chart, quoted
 from mayavi.report.run.rows import MOST_POINTS, opened
 from mayavi.report.run.words import format_of
+from mayavi.report.shapes.cascade import hero
 from mayavi.scenarios import registry
 from mayavi.sim.rows import ActionRow, KpiRow, SnapshotRow
 from mayavi.sim.store import Store
@@ -30,6 +31,7 @@ SHAPES = {
     "depeg_cascade": "cascade",
     "launch_replay": "launch",
     "learning_borrower": "borrower",
+    "morpho_depeg": "cascade",
     "multi_cohort": "vesting",
     "spark_borrower": "borrower",
     "steth_depeg": "cascade",
@@ -346,3 +348,27 @@ def test_a_call_says_its_verb_once() -> None:
     details = {"repaid": "1022080000", "debt": "USDC"}
     assert describe("repay", details, {"USDC": 6}) == "repay 1,022.08 USDC"
     assert describe("rebalance", details, {"USDC": 6}) == "rebalance repaid 1,022.08 USDC"
+
+
+def test_the_page_of_a_vault_shows_what_a_share_is_worth(library_store: Store) -> None:
+    found = page(library_store, "morpho_depeg")
+    (section,) = [each for each in found.sections if each.title == "Vaults"]
+    price, allocation = (block for block in section.blocks if isinstance(block, Chart))
+    assert "A share of steakUSDC loses" in price.title
+    assert "in wstETH/USDC.86" in allocation.title
+    (tile,) = [each for each in found.tiles if each.label == "A share of steakUSDC"]
+    assert tile.value.startswith("−")
+
+
+def test_bad_debt_that_suppliers_bore_is_on_the_first_chart(library_store: Store) -> None:
+    run = library_store.runs(scenario="morpho_depeg")[0]
+    ((bad,),) = library_store.sql(
+        f"SELECT number FROM kpis WHERE run_id = '{run.run_id}' AND name = 'bad_debt'"
+    ).fetchall()
+    assert bad > 0
+    with opened(library_store, run.run_id) as rows:
+        chart = hero(rows)
+    assert chart is not None
+    assert chart.title.startswith("Bad debt appears when sDAI is at")
+    (line,) = [trace for trace in chart.traces if trace["name"] == "bad debt"]
+    assert line["y"][-1] == pytest.approx(bad, rel=1e-6)

@@ -29,6 +29,11 @@ FEW = {
         "agents.stakers.count=8",
         "agents.others.count=3",
     ],
+    "morpho_depeg": [
+        "agents.loopers.count=6",
+        "agents.stakers.count=2",
+        "prices.sDAI={process: step, at: 2, size: -10%}",
+    ],
     "curve_depeg": [
         "step_time=3m",
         "prices.USDC={process: step, at: 1, size: -10%}",

@@ -131,7 +131,7 @@ def test_what_the_protocol_refuses_is_an_error_with_its_reason_before_the_run(
         ("aave_v3.WETH=[]", "parameters.aave_v3.WETH changes nothing"),
         ("aave_v3.emode.1.supply_cap=1", "'supply_cap' is not a parameter of aave_v3.emode.1"),
         ("compound_v3.cUSDCv3.ltv=1%", "'ltv' is not a parameter of compound_v3.cUSDCv3"),
-        ("morpho.WETH.ltv=1%", "'morpho.WETH' names nothing that has parameters"),
+        ("euler.WETH.ltv=1%", "'euler.WETH' names nothing that has parameters"),
         ("aave_v3.WETH=5", "parameters.aave_v3.WETH is '5', not a mapping of its parameters"),
         ("aave_v3.WETH.optimal_usage=70%", "'optimal_usage' is not a parameter of aave_v3.WETH"),
         ("compound_v3.cUSDCv3.WETH.haircut=1%", "'haircut' is not a parameter of compound_v3.cUSDCv3.WETH"),

@@ -1,8 +1,8 @@
-"""Common interface of lending markets for agents: Aave V3, SparkLend and Compound V3.
+"""Common interface of lending markets for agents: Aave V3, SparkLend, Compound V3 and Morpho.
 
 Borrowers and liquidators are written against `LendingMarket` and `LendingAccount`; the differences between protocols
-are in `aave.py` and `compound.py`. Values have 8 decimals, in the market's quote currency: USD, but ETH for Compound's
-WETH markets.
+are in `aave.py`, `compound.py` and `morpho.py`. Values have 8 decimals, in the market's quote currency: USD, but ETH
+for markets of Compound and Morpho that lend WETH.
 """
 
 from __future__ import annotations
@@ -95,6 +95,8 @@ class LiquidationResult(NamedTuple):
     times: int = 1
     deficit_e8: int = 0
     """Value of debts that the market burnt without being repaid, because no collateral was left."""
+    bad_debt: int = 0
+    """Debt that no collateral was left for, and that the market's suppliers lost: Morpho realises it at once."""
 
 
 class LendingAccount(Protocol):

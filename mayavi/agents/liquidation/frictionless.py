@@ -81,6 +81,7 @@ class FrictionlessLiquidator(LiquidatorAgent):
             sum(each.seized for each in results),
             len(results),
             sum(each.deficit_e8 for each in results),
+            sum(each.bad_debt for each in results),
         )
         value_of = self._valuation([quote])
         profit_e8 = value_of(quote.collateral, total.seized) - value_of(quote.debt, total.paid)

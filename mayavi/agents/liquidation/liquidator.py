@@ -295,9 +295,11 @@ class LiquidatorAgent(Agent):
         self, quote: LiquidationQuote, result: LiquidationResult, value_of: Valuation
     ) -> dict[str, int | str | bool | None]:
         after = self.lending.account(quote.borrower).health()
-        deficit = {"deficit_e8": result.deficit_e8} if result.deficit_e8 else {}
+        lost = {"deficit_e8": result.deficit_e8} if result.deficit_e8 else {}
+        if result.bad_debt:
+            lost["bad_debt_e8"] = value_of(quote.debt, result.bad_debt)
         return {
-            **deficit,
+            **lost,
             "covered": result.covered,
             "paid": result.paid,
             "seized": result.seized,

@@ -96,7 +96,7 @@ class MorphoAccount:
 
     def __init__(self, market: MorphoMarket, address: AddressLike) -> None:
         self.market = market
-        self.address = address_on(market.fork, address)
+        self.address: bytes = address_on(market.fork, address)
 
     # -- lending ------------------------------------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ def create_market(fork: Fork, name: str, feeds: OracleFeeds | None = None) -> Mo
 def create_vault(
     fork: Fork,
     symbol: str,
-    caps: Mapping[str | MarketParameters, int],
+    caps: Mapping[str, int] | Mapping[MarketParameters, int],
     *,
     owner: AddressLike | None = None,
     fee_wad: int = 0,

@@ -11,6 +11,7 @@ from mayavi.report.numbers import change
 from mayavi.report.page import Chart, Section
 from mayavi.report.run.words import moved
 from mayavi.scenarios.figures.notes import is_dollar
+from mayavi.worlds.tables.morpho_market import PREFIX as MORPHO
 
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
@@ -88,7 +89,7 @@ def quoted(rows: RunRows) -> list[Quotes]:
                 add_pool(metric.removeprefix("price_"), first_coin(metrics), subject, subject, metric)
         if "price" not in metrics:
             continue
-        if "/" in subject and not subject.startswith("Chainlink"):
+        if "/" in subject and not subject.startswith(("Chainlink", MORPHO)):
             base, _, rest = subject.partition(".")[2].partition("/")
             quote = rest.rpartition(".")[0] or rest
             add_pool(base, quote, f"pool {subject.partition('.')[2]}", subject, "price")
@@ -109,7 +110,8 @@ def _dollar_prices(rows: RunRows) -> dict[str, tuple[str, str]]:
     """Where the price of a token in dollars is recorded, as (subject, metric): outside market, else an oracle."""
     found = {name: (name, "market_price") for name, metrics in rows.subjects.items() if "market_price" in metrics}
     for subject, metrics in rows.subjects.items():
-        if "price" in metrics and "/" not in subject and subject not in rows.priced_in_ether:
+        is_oracle = "/" not in subject or subject.startswith(MORPHO)
+        if "price" in metrics and is_oracle and subject not in rows.priced_in_ether:
             found.setdefault(_oracle_token(subject), (subject, "price"))
     return found
 
@@ -118,6 +120,8 @@ def _oracle_token(subject: str) -> str:
     market, _, token = subject.partition(".")
     if market == "CompoundV3":
         token = token.rpartition(".")[2] if "." in token else _base_of(token)
+    elif subject.startswith(MORPHO):  # Morpho.wstETH/USDC.86.wstETH
+        token = token.rpartition(".")[2]
     return token or subject
 
 

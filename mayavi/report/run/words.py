@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
     from mayavi.sim.rows import KpiRow
 
-CHANGES = {"oracle_change", "pool_change", "price_impact", "liquidity_change", "largest_fall", "liquidation_sale_gap"}
+CHANGES = {
+    *("oracle_change", "pool_change", "price_impact", "liquidity_change", "largest_fall", "liquidation_sale_gap"),
+    "share_price_change",
+}
 
 HARDLY = 5e-4
 """Relative change of a price below which it counts as none."""

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from mayavi.report.charts.lines import Line, lines
 from mayavi.report.numbers import change, usd
-from mayavi.report.page import Chart, Tile, Verdict
+from mayavi.report.page import Chart, Tile, Tone, Verdict
 from mayavi.report.run.lending import debt_section, rates_section, unit_of, value_axis
 from mayavi.report.run.liquidations import DONE, liquidation_section
 from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_section
 from mayavi.report.run.rows import detail
 from mayavi.report.run.trading import sales_section
+from mayavi.report.run.vaults import vault_section
 from mayavi.report.run.words import (
     after_gas,
     counted,
@@ -44,6 +45,7 @@ def answer(rows: RunRows) -> Answer:
         hero(rows),
         (
             liquidation_section(rows),
+            vault_section(rows),
             debt_section(rows),
             price_section(rows),
             pool_section(rows),
@@ -96,7 +98,7 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
             "Profit of liquidators",
             change=earned,
         ),
-        kpi_tile(rows, "liquidatable_accounts", "Still liquidatable", change="at the end"),
+        _share_price(rows) or kpi_tile(rows, "liquidatable_accounts", "Still liquidatable", change="at the end"),
     ]
     moves = [name for name in rows.kpis if name.startswith("oracle_change.")]
     if moves:
@@ -105,9 +107,22 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
     return tuple(found)
 
 
+def _share_price(rows: RunRows) -> Tile | None:
+    """What depositors of the vault that lost most lose; None without a vault."""
+    vaults = [name for name in rows.kpis if name.startswith("share_price_change.")]
+    if not vaults:
+        return None
+    worst = min(vaults, key=lambda name: (rows.kpis[name].number, name))
+    tone: Tone = "bad" if rows.kpis[worst].number < 0 else "plain"
+    return kpi_tile(rows, worst, f"A share of {worst.partition('.')[2]}", change="start to end", tone=tone)
+
+
 def hero(rows: RunRows) -> Chart | None:
     """Liquidated debt since the start and bad debt, over time."""
+    realised = rows.summed(detail("bad_debt_e8"), DONE, cumulative=True)
     bad = rows.total("bad_debt")
+    if any(realised):  # what Morpho's suppliers lost is owed no longer
+        bad = [(value or 0.0) + (lost or 0.0) for value, lost in zip(bad, realised, strict=True)]
     covered = rows.summed(detail("covered_e8"), DONE, cumulative=True)
     if not rows.timeline or not bad:
         return None

@@ -23,6 +23,7 @@ from mayavi.scenarios.build.lending_markets import (
     open_market,
     price_subject,
 )
+from mayavi.scenarios.build.morpho import create_morpho, vault_readers
 from mayavi.scenarios.build.new_markets import create_aave_v2, create_curve_pool
 from mayavi.scenarios.build.oracle import build_price_posters
 from mayavi.scenarios.build.own_protocols import deploy_protocols, protocol_readers
@@ -218,6 +219,8 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
             _create_exchanges(config, fork)
         if config.aave_v2:
             create_aave_v2(fork, config.aave_v2)
+        if config.morpho is not None:
+            create_morpho(fork, config.morpho)
         for name, model in config.agents.items():
             if isinstance(model, LaunchTrader):
                 _launch_pool(fork, name, model)
@@ -313,6 +316,7 @@ def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
 
         readers += contract_readers(config)
     readers += protocol_readers(config)
+    readers += vault_readers(fork, config.morpho)
     if config.prices:
         readers.append(OutsidePrices(sorted(config.prices)))
     return MarketSnapshotHook(readers, every=config.watch.every, last=config.steps - 1)

@@ -1,6 +1,7 @@
 """Lending protocols of scenarios: the one place that knows which protocol a market belongs to.
 
-A market is known by the name that agents use: `AaveV3`, `Spark`, `AaveV2`, or a Compound V3 market such as `cUSDCv3`.
+A market is known by the name that agents use: `AaveV3`, `Spark`, `AaveV2`, a Compound V3 market such as `cUSDCv3`, or
+`Morpho.wstETH/USDC.86`.
 """
 
 from __future__ import annotations
@@ -8,26 +9,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from mayavi.worlds.tables.morpho_market import PREFIX
+
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.protocols.aave.market import AaveV3
     from mayavi.protocols.compound.market import CompoundV3
+    from mayavi.protocols.morpho.market import MorphoMarket
     from mayavi.scenarios.build.agent_set import BorrowerGroup
     from mayavi.sim.market_figures import Reader
 
 COMPOUND = "compound_v3"
+MORPHO = "morpho"
 _AAVE_FORKS = {"aave_v3": "AaveV3", "spark": "Spark", "aave_v2": "AaveV2"}
 """Protocols with one market per chain: the key in a scenario, and the name of that market."""
 
 
 def market_name(protocol: str, compound_market: str = "") -> str:
     """Return the market that a scenario's `protocol` and `market` name."""
+    if protocol == MORPHO:
+        return f"{PREFIX}{compound_market.removeprefix(PREFIX)}"
     return _AAVE_FORKS.get(protocol, compound_market)
 
 
 def figures_subject(market: str) -> str:
     """Return the name under which market figures record a market."""
-    return market if market in _AAVE_FORKS.values() else f"CompoundV3.{market}"
+    return market if market in _AAVE_FORKS.values() or market.startswith(PREFIX) else f"CompoundV3.{market}"
 
 
 def price_subject(market: str, symbol: str, *, is_debt: bool = False) -> str:
@@ -39,7 +46,7 @@ def price_subject(market: str, symbol: str, *, is_debt: bool = False) -> str:
     return subject if is_debt and subject != market else f"{subject}.{symbol}"
 
 
-def open_market(fork: Fork, market: str) -> AaveV3 | CompoundV3:
+def open_market(fork: Fork, market: str) -> AaveV3 | CompoundV3 | MorphoMarket:
     """Return the protocol adapter of a market."""
     from mayavi.protocols.aave.market import AaveV3
     from mayavi.protocols.aave.spark import SparkLend
@@ -48,6 +55,10 @@ def open_market(fork: Fork, market: str) -> AaveV3 | CompoundV3:
     for kind in (AaveV3, SparkLend, AaveV2):
         if market == kind.prefix:
             return kind(fork)
+    if market.startswith(PREFIX):
+        from mayavi.protocols.morpho.blue import MorphoBlue
+
+        return MorphoBlue(fork).market(market)
     from mayavi.protocols.compound.market import CompoundV3
 
     return CompoundV3(fork, market)
@@ -74,10 +85,15 @@ def market_reader(fork: Fork, market: str, groups: Sequence[BorrowerGroup], extr
     from mayavi.sim.market_figures import AaveFigures, CompoundFigures
 
     opened = open_market(fork, market)
-    if not isinstance(opened, AaveV3):
-        return CompoundFigures(opened, sorted({asset for each in groups for asset in each.collaterals}))
-    assets = sorted({asset for each in groups for asset in (*each.collaterals, *each.debts)})
-    return AaveFigures(opened, [*assets, *(each for each in extra_assets if each not in assets)])
+    if isinstance(opened, AaveV3):
+        assets = sorted({asset for each in groups for asset in (*each.collaterals, *each.debts)})
+        return AaveFigures(opened, [*assets, *(each for each in extra_assets if each not in assets)])
+    from mayavi.protocols.morpho.market import MorphoMarket
+    from mayavi.sim.morpho_figures import MorphoFigures
+
+    if isinstance(opened, MorphoMarket):
+        return MorphoFigures(opened)
+    return CompoundFigures(opened, sorted({asset for each in groups for asset in each.collaterals}))
 
 
 def has_aave(fork: Fork) -> bool:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.errors import BadScenario, ExecutionError, UnknownName, UsageError
-from mayavi.scenarios.build.lending_markets import find_emode, market_name, open_market
+from mayavi.scenarios.build.lending_markets import MORPHO, find_emode, market_name, open_market
 from mayavi.scenarios.models.config import GOVERNANCE, ScenarioConfig
 from mayavi.scenarios.models.parameters import ParameterChange, Target, target_of
 
@@ -84,11 +84,14 @@ def _change(control: _Control, change: ParameterChange) -> Details:
 
 def _control(fork: Fork, key: str) -> _Control:
     from mayavi.protocols.aave.configurator import AaveConfigurator
+    from mayavi.protocols.aave.market import AaveV3
     from mayavi.protocols.compound.configuration import CometConfigurator
     from mayavi.protocols.compound.market import CompoundV3
 
     target = target_of(key)
     assert target is not None  # checked with the scenario
+    if target.protocol == MORPHO:
+        return _morpho_control(fork, target)
     market = open_market(fork, market_name(target.protocol, target.market))
     if isinstance(market, CompoundV3):
         comet = CometConfigurator(market)
@@ -100,6 +103,7 @@ def _control(fork: Fork, key: str) -> _Control:
             lambda values: comet.set_asset(target.name, values),
             _comet_names(asset.decimals),
         )
+    assert isinstance(market, AaveV3)
     aave = AaveConfigurator(market)
     if target.kind == "emode":
         category = find_emode(market, target.name)
@@ -110,6 +114,31 @@ def _control(fork: Fork, key: str) -> _Control:
     return _Control(
         lambda: aave.reserve_values(target.name), lambda values: aave.set_reserve(target.name, values), _aave_name
     )
+
+
+def _morpho_control(fork: Fork, target: Target) -> _Control:
+    from mayavi.protocols.morpho.blue import MorphoBlue
+    from mayavi.protocols.morpho.configuration import MorphoConfigurator
+
+    blue = MorphoBlue(fork)
+    morpho, vault, market = MorphoConfigurator(blue), target.name, target.market
+    if target.kind == "morpho market":
+        blue.market(market)
+        return _Control(
+            lambda: morpho.market_values(market), lambda values: morpho.set_market(market, values), _wad_name
+        )
+    if target.kind == "vault":
+        return _Control(lambda: morpho.vault_values(vault), lambda values: morpho.set_vault(vault, values), _wad_name)
+    decimals = blue.vault(vault).asset.decimals
+    return _Control(
+        lambda: morpho.cap_values(vault, market),
+        lambda values: morpho.set_cap(vault, market, values),
+        lambda name, value: (name, int(Fraction(value) * 10**decimals)),
+    )
+
+
+def _wad_name(name: str, value: Decimal | bool) -> tuple[str, int]:
+    return f"{name}_wad", int(Fraction(value) * _WAD)
 
 
 def _require_reserve(symbols: tuple[str, ...], target: Target) -> None:

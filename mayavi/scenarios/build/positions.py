@@ -145,11 +145,12 @@ def _routes(agents: AgentSet, pairs: Iterable[tuple[str, str]]) -> dict[tuple[st
 
 
 def _emode(agents: AgentSet, market: str, wanted: str) -> int:
-    from mayavi.protocols.compound.market import CompoundV3
+    from mayavi.protocols.aave.market import AaveV3
 
     opened = open_market(agents.fork, market)
-    if isinstance(opened, CompoundV3):
-        raise UsageError("Compound V3 has no efficiency modes", "leave `emode` empty")
+    if not isinstance(opened, AaveV3):
+        title = "Morpho" if market.startswith("Morpho.") else "Compound V3"
+        raise UsageError(f"{title} has no efficiency modes", "leave `emode` empty")
     return find_emode(opened, wanted)
 
 

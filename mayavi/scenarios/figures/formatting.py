@@ -14,6 +14,7 @@ _CHANGES = (
     "pool_gap",
     "liquidity_change",
     "liquidation_sale_gap",
+    "share_price_change",
 )
 _TITLES = {
     "fees_wei": "gas_fees",

@@ -11,6 +11,7 @@ from mayavi.errors import BadArgument
 from mayavi.evm.units import WAD
 from mayavi.scenarios.figures.notes import CONSTANT_PRICE, is_dollar
 from mayavi.sim.rows import KpiRow
+from mayavi.worlds.tables.morpho_market import VAULTS
 
 if TYPE_CHECKING:
     from mayavi.agents.base import Agent
@@ -80,7 +81,16 @@ class ScenarioKpis:
     def __call__(self, world: WorldState) -> list[KpiRow]:
         """Return all KPIs."""
         limits = (kpi(name, count, "count") for name, count in self.limits())
-        return [*self._lending(), *self._prices(), *self._sales(world), *limits]
+        return [*self._lending(), *self._prices(), *self._vaults(), *self._sales(world), *limits]
+
+    def _vaults(self) -> Iterable[KpiRow]:
+        """Give the price of a share of each vault after the last step, and its change."""
+        first, latest = self.snapshots.first, self.snapshots.latest
+        for subject, metric in latest:
+            if metric == "share_price":
+                name = subject.removeprefix(VAULTS)
+                yield kpi(f"share_price.{name}", latest[subject, metric].value, "wad")
+                yield kpi(f"share_price_change.{name}", _change(first, latest, subject, metric), "wad")
 
     def _lending(self) -> Iterable[KpiRow]:
         if not self.populations:

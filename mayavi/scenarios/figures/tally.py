@@ -55,7 +55,7 @@ class ScenarioTally(RunTally):
         """By account: number of liquidations, and debt that they covered."""
         self.market_losses_e8: dict[str, int] = {}
         """Losses of markets by account: debt that Compound V3 absorbed for collateral that returned less, and debt that
-        Aave V3.3 and later burnt because no collateral was left."""
+        Aave V3.3 and later burnt, or Morpho's suppliers bore, because no collateral was left."""
         self.deficit_e8 = 0
         """Debt that Aave burnt, part of `market_losses_e8`."""
         self.arbitrages = self.arbitrage_profit_e8 = 0
@@ -120,6 +120,8 @@ class ScenarioTally(RunTally):
         if deficit := int(facts.get("deficit_e8", 0)):
             self.deficit_e8 += deficit
             self._add_loss(facts["borrower"], deficit)
+        if lost := int(facts.get("bad_debt_e8", 0)):
+            self._add_loss(facts["borrower"], lost)
         if int(facts.get("received", 0)):
             self.seized_sold_e8 += int(facts["seized_e8"])
             self.seized_proceeds_e8 += int(facts["received_e8"])

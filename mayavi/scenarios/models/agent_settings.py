@@ -9,7 +9,7 @@ from pydantic import Field
 from mayavi.scenarios.models.quantities import Wei
 from mayavi.settings.model import Model
 
-Protocol = Literal["aave_v3", "spark", "compound_v3", "aave_v2"]
+Protocol = Literal["aave_v3", "spark", "compound_v3", "aave_v2", "morpho"]
 BehaviourName = Literal["hold", "band", "panic"]
 
 

@@ -21,6 +21,7 @@ from mayavi.scenarios.models.agent_settings import Protocol
 from mayavi.scenarios.models.assumption_marks import Mark
 from mayavi.scenarios.models.distributions import Constant, Distribution, LogNormal, LogNormalParameters, lowest
 from mayavi.scenarios.models.mixes import Mix, TokenOrMix
+from mayavi.scenarios.models.morpho import PROTOCOL, market_fault
 from mayavi.scenarios.models.new_exchanges import SaleRouteModel
 from mayavi.scenarios.models.positions import Positions
 from mayavi.scenarios.models.quantities import (
@@ -79,9 +80,9 @@ class Borrower(AgentSettings):
     count: Count = 1
     """Number of borrowers; all are drawn from the same distributions."""
     protocol: Protocol = "aave_v3"
-    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 if the scenario creates that market."""
+    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 and morpho if the scenario creates their markets."""
     market: str = "cUSDCv3"
-    """Market of Compound V3."""
+    """Market of Compound V3, or of Morpho: wstETH/USDC.86."""
     collateral: TokenOrMix
     """A token, an amount such as `1 WETH`, or several: {WETH: 60%, WBTC: 40%}."""
     debt: TokenOrMix
@@ -120,6 +121,11 @@ class Borrower(AgentSettings):
                 raise fault(f"has no {side}; an amount is above zero")
         if self.emode and self.protocol == "compound_v3":
             raise fault("is in an eMode, and Compound V3 has none; leave 'emode' out")
+        if self.protocol == PROTOCOL:
+            if found := market_fault(self.market):
+                raise fault(found)
+            if self.mixed:
+                raise fault("has several assets or an eMode, and a Morpho market has one collateral and one debt")
         if self.mixed and self.fixed_debt and not self.fixed_collateral:
             raise fault("gives an amount of debt and none of collateral; give both, or a 'health_factor'")
         if self.band[0] >= self.band[1]:
@@ -159,9 +165,9 @@ class Liquidator(AgentSettings):
     count: Count = 1
     """Number of liquidators; they compete. A crash day on Aave has about ten."""
     protocol: Protocol = "aave_v3"
-    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 if the scenario creates that market."""
+    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 and morpho if the scenario creates their markets."""
     market: str = "cUSDCv3"
-    """Market of Compound V3."""
+    """Market of Compound V3, or of Morpho: wstETH/USDC.86."""
     capital: dict[Symbol, NotNegative] = Field(default_factory=dict)
     """Initial capital, such as {USDC: 5_000_000}."""
     watches: list[str] | None = None
@@ -193,6 +199,11 @@ class Liquidator(AgentSettings):
 
     @model_validator(mode="after")
     def _has_money(self) -> Liquidator:
+        if self.protocol == PROTOCOL:
+            if found := market_fault(self.market):
+                raise fault(found)
+            if self.flash_loan:
+                raise fault("takes a flash loan, which is Aave's, on Morpho; give it 'capital'")
         if not self.frictionless and not self.flash_loan and not any(self.capital.values()):
             raise fault("has no 'capital' to liquidate with; give some, or `flash_loan: true`, or `frictionless: true`")
         return self

@@ -13,6 +13,7 @@ from mayavi.errors import did_you_mean
 from mayavi.scenarios.models.agents import AgentModel, OracleShock
 from mayavi.scenarios.models.contracts import OwnContract
 from mayavi.scenarios.models.learner import Learner, unknown_agent
+from mayavi.scenarios.models.morpho import NewMorpho
 from mayavi.scenarios.models.new_exchanges import NewPendleMarket, NewV4Pool, pt_parts
 from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserveV2
 from mayavi.scenarios.models.parameters import Changes, fault_of, misplaced_value
@@ -119,7 +120,8 @@ class ScenarioConfig(Model):
     """A simulation on one chain: prices, agents, and how long it lasts."""
 
     question_fields: ClassVar[frozenset[str]] = frozenset(
-        {"steps", "step_blocks", "step_time", "seed", "source", "block", "world", "tokens", "aave_v2", "parameters"}
+        {"steps", "step_blocks", "step_time", "seed", "source", "block", "world", "tokens", "aave_v2", "morpho"}
+        | {"parameters"}
         | {"watch", "halt_on_exception", "learner"}
     )
     """Fields that are no assumptions. `step_blocks` and `step_time` vary together with `steps`, not alone."""
@@ -166,6 +168,8 @@ class ScenarioConfig(Model):
     """Pendle markets that the scenario creates, by PT: {PT-wstETH-11JUL2024: {asset: WETH, …}}; the same rules."""
     aave_v2: dict[Symbol, NewReserveV2] = Field(default_factory=dict)
     """Reserves of an Aave V2 market that the scenario creates, for agents with `protocol: aave_v2`."""
+    morpho: NewMorpho | None = None
+    """Morpho Blue with markets and vaults that the scenario creates, for agents with `protocol: morpho`."""
     agents: Annotated[dict[Name, AgentModel], Field(min_length=1)]
     """Agents by name."""
     positions: TopLevelPositions | None = Field(default=None, exclude=True)

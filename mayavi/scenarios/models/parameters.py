@@ -1,7 +1,8 @@
 """Protocol parameters that a scenario sets, from the start or at a step.
 
 A key names a reserve, an efficiency mode, a Comet market or one of its collaterals: `aave_v3.WETH`, `aave_v3.emode.1`,
-`spark.DAI`, `compound_v3.cUSDCv3`, `compound_v3.cUSDCv3.WETH`.
+`spark.DAI`, `compound_v3.cUSDCv3`, `compound_v3.cUSDCv3.WETH`; or a Morpho market, a vault, or a market of a vault:
+`morpho.wstETH/USDC.86`, `morpho.steakUSDC`, `morpho.steakUSDC.wstETH/USDC.86`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from mayavi.errors import did_you_mean
 from mayavi.scenarios.models.assumption_marks import Mark
+from mayavi.scenarios.models.morpho import PROTOCOL as MORPHO
 from mayavi.scenarios.models.quantities import NotNegative, Share, fault, ratio_of
 from mayavi.settings.model import Model
+from mayavi.worlds.tables.morpho_market import MarketName
 
 AAVE_FORKS = ("aave_v3", "spark")
 COMPOUND = "compound_v3"
-EXAMPLES = "aave_v3.WETH, aave_v3.emode.1, compound_v3.cUSDCv3 or compound_v3.cUSDCv3.WETH"
+EXAMPLES = (
+    "aave_v3.WETH, aave_v3.emode.1, compound_v3.cUSDCv3, compound_v3.cUSDCv3.WETH, morpho.wstETH/USDC.86 or"
+    " morpho.steakUSDC.wstETH/USDC.86"
+)
 
 
 def _whole_points(value: Decimal) -> Decimal:
@@ -57,7 +63,8 @@ class ParameterChange(Model):
     reserve_factor: Points | None = None
     """Aave, Spark: share of interest that goes to the treasury."""
     supply_cap: NotNegative | None = None
-    """Most that can be supplied, in whole tokens; 0 is no cap on Aave and Spark, and nothing at all on Compound."""
+    """Most that can be supplied, in whole tokens; 0 is no cap on Aave and Spark, and nothing at all on Compound. On
+    Morpho it is the most that a vault lends to a market."""
     borrow_cap: NotNegative | None = None
     """Aave, Spark: most that can be borrowed, in whole tokens; 0 is no cap."""
     debt_ceiling: NotNegative | None = None
@@ -80,6 +87,8 @@ class ParameterChange(Model):
     """Compound, market: reserves in whole base tokens from which on nothing absorbed is sold."""
     minimum_borrow: NotNegative | None = None
     """Compound, market: smallest debt in whole base tokens."""
+    fee: Share | None = None
+    """Morpho: share of the interest that a market or a vault keeps; at most 25% of a market, 50% of a vault."""
 
     @property
     def values(self) -> dict[str, Decimal | bool]:
@@ -106,6 +115,9 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "emode": _COLLATERAL,
     "comet asset": ("borrow_collateral_factor", "liquidate_collateral_factor", "liquidation_factor", "supply_cap"),
     "comet market": ("store_front_price_factor", "target_reserves", "minimum_borrow"),
+    "morpho market": ("fee",),
+    "vault": ("fee",),
+    "vault market": ("supply_cap",),
 }
 """Parameters by kind of target."""
 
@@ -116,9 +128,9 @@ class Target(NamedTuple):
     kind: str
     protocol: str
     market: str
-    """Comet market; empty elsewhere."""
+    """Comet or Morpho market; empty elsewhere."""
     name: str
-    """Asset, or number or label of an efficiency mode; empty for a Comet market."""
+    """Asset, number or label of an efficiency mode, or vault; empty for a market."""
 
 
 def target_of(key: str) -> Target | None:
@@ -134,14 +146,23 @@ def target_of(key: str) -> Target | None:
     if protocol == COMPOUND:
         market, _, asset = rest.partition(".")
         return Target("comet asset" if asset else "comet market", protocol, market, asset)
-    return None
+    return _morpho_target(rest) if protocol == MORPHO else None
+
+
+def _morpho_target(rest: str) -> Target | None:
+    """Parse what follows `morpho.`: a market, a vault, or a market of a vault."""
+    if MarketName.parse(rest):
+        vault, dot, market = rest.partition(".")
+        of_vault = "/" not in vault and dot and MarketName.parse(market)
+        return Target("vault market", MORPHO, market, vault) if of_vault else Target("morpho market", MORPHO, rest, "")
+    return Target("vault", MORPHO, "", rest) if "/" not in rest and "." not in rest else None
 
 
 def fault_of(key: str, changes: list[ParameterChange], steps: int) -> tuple[str, str] | None:
     """Return message and hint of what is wrong with an entry of `parameters`; None if it fits."""
     target = target_of(key)
     if target is None:
-        nearest = did_you_mean(key.partition(".")[0], (*AAVE_FORKS, COMPOUND))
+        nearest = did_you_mean(key.partition(".")[0], (*AAVE_FORKS, COMPOUND, MORPHO))
         return f"'{key}' names nothing that has parameters", nearest or f"write {EXAMPLES}"
     if not changes:
         return f"parameters.{key} changes nothing", "give parameters, or leave it out"

@@ -156,9 +156,9 @@ class Positions(AgentSettings):
     data: str | None = None
     """The table as CSV text."""
     protocol: Protocol = "aave_v3"
-    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 if the scenario creates that market."""
+    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 and morpho if the scenario creates their markets."""
     market: str = "cUSDCv3"
-    """Market of Compound V3."""
+    """Market of Compound V3, or of Morpho: wstETH/USDC.86."""
     allow_unhealthy: bool = False
     """Accept accounts with a health factor below 1; by default they are refused with a list."""
     behaviour: dict[BehaviourName, RatioFromZero] | BehaviourName = "hold"

@@ -142,9 +142,9 @@ class RecordedLiquidations(_Record):
 
     kind: Literal["recorded_liquidations"]
     protocol: Protocol = "aave_v3"
-    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 if the scenario creates that market."""
+    """Lending protocol: aave_v3, spark, compound_v3, or aave_v2 and morpho if the scenario creates their markets."""
     market: str = "cUSDCv3"
-    """Market of Compound V3."""
+    """Market of Compound V3, or of Morpho: wstETH/USDC.86."""
 
     @cached_property
     def rows(self) -> list[RecordedCall]:

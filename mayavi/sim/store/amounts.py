@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mayavi.sim.store.database.schema import literal
+from mayavi.worlds.tables.morpho_market import PREFIX as MORPHO
 
 if TYPE_CHECKING:
     from mayavi.sim.store.store import Store
@@ -26,6 +27,10 @@ def decimals_of(store: Store, run_id: str) -> dict[str, int]:
     for subject, metric, unit in rows:
         if metric.startswith("balance_"):
             found[metric.removeprefix("balance_")] = int(unit[1:])
+        elif subject.startswith(MORPHO):  # Morpho.wstETH/USDC.86.wstETH
+            symbol = subject.rpartition(".")[2]
+            if not symbol.isdigit():
+                found.setdefault(symbol, int(unit[1:]))
         elif "/" not in subject:
             parts = subject.split(".")
             for start in range(1, len(parts)):  # AaveV3.USDC.e is a token with a dot
@@ -63,10 +68,14 @@ def describe_liquidation(details: Mapping[str, Any], decimals: Mapping[str, int]
 
 
 def bad_debt_e8(details: Mapping[str, Any]) -> int:
-    """Return the debt that a borrower's collateral did not cover after its liquidation."""
+    """Return the debt that a borrower's collateral did not cover after its liquidation.
+
+    Morpho's suppliers bear it at once, so that it is owed no longer: the action has it as `bad_debt_e8`.
+    """
+    realised = integer(details.get("bad_debt_e8")) or 0
     debt, collateral = (integer(details.get(f"borrower_{each}_after_e8")) for each in ("debt", "collateral"))
     burnt = integer(details.get("deficit_e8")) or 0
-    return burnt + max(0, debt - collateral) if debt is not None and collateral is not None else burnt
+    return burnt + realised + (max(0, debt - collateral) if debt is not None and collateral is not None else 0)
 
 
 def describe_trade(details: Mapping[str, Any], decimals: Mapping[str, int]) -> str:

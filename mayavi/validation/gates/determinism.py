@@ -14,6 +14,7 @@ from mayavi.validation.gate import GateContext, GateReport, Progress, Tally
 SMALLER: Mapping[str, Sequence[str]] = {
     "curve_depeg": ["steps=5", "prices.USDC.steps=2", "agents.holders.count=10", "agents.savers.count=10"],
     "depeg_cascade": ["agents.borrowers.count=25"],
+    "morpho_depeg": ["steps=6", "agents.loopers.count=12", "agents.stakers.count=4"],
     "steth_depeg": ["agents.stakers.count=10", "agents.others.count=4"],
 }
 """Overrides that shorten the runs of large scenarios; `mayavi validate determinism SCENARIO` checks the whole."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mayavi.worlds.tables.chain import Difference
-
 BLUE = "0xBBBBBbbBBb9cC5e90e3b3Af64bdAF62C37EEFFCb"
 ADAPTIVE_CURVE_IRM = "0x870aC11D48B15DB9a138Cf899d20F13F79Ba00BC"
 PUBLIC_ALLOCATOR = "0xfd32fA2ca22c76dD6E550706Ad913FC6CE91c75D"
@@ -49,21 +47,3 @@ VAULTS = {
     "bbUSDT": VaultFacts("0x2C25f6C25770fFEC5959D34B94Bf898865e5D6b1", "BlockAnalytica USDT", "USDT"),
     "steakETH": VaultFacts("0xBEEf050ecd6a16c4e7bfFbB52Ebba7846C4b8cD4", "Steakhouse ETH", "WETH"),
 }
-
-MORPHO_DIFFERENCES = (
-    Difference(
-        "Morpho code",
-        "Morpho Blue, the adaptive curve IRM, MetaMorpho V1.0 and the public allocator are the compiled code of "
-        "@morpho-org/morpho-blue-bundlers 1.1.2. Oracles are our own, written from the documentation of "
-        "MorphoChainlinkOracleV2. No factories, bundlers, rewards or pre-liquidation",
-    ),
-    Difference(
-        "Morpho feeds",
-        "oracles read the replica's dollar feeds of both tokens, where those on chain read other pairs and the rate of "
-        "a vault. Prices are the same as long as the feeds agree",
-    ),
-    Difference(
-        "Morpho positions",
-        "markets and vaults have what the scenario or the caller supplies; no real balance or cap is reproduced",
-    ),
-)
