@@ -92,6 +92,7 @@ def unknown_options(text: Text) -> list[str]:
     return [each for each in OPTION.findall(rest) if not any(each in options for options in fitting)]
 
 
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("unknown", [unknown_arguments, unknown_bare_arguments, unknown_commands, unknown_options])
 def test_texts_name_only_what_exists(unknown) -> None:
     assert len(texts()) > 5_000

@@ -22,6 +22,7 @@ def test_a_working_checkout_is_healthy(run_mayavi) -> None:
     assert found["kernel"]["status"] in {"ok", "stale"}  # stale while somebody works on its sources
 
 
+@pytest.mark.slow(1)
 def test_missing_contract_packages_are_named_with_the_command_that_installs_them(run_mayavi, tmp_path: Path) -> None:
     finished = run_mayavi("doctor", "--json", env={"MAYAVI_CONTRACTS": str(tmp_path)})
     assert finished.returncode == 1

@@ -21,6 +21,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow(1)
 def test_a_report_is_written_beside_its_name(run_mayavi, store: Path, tmp_path: Path) -> None:
     finished = run_mayavi("report", "latest", "--store", str(store), cwd=tmp_path)
     assert finished.returncode == 0, finished.stderr

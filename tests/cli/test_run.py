@@ -77,6 +77,7 @@ def test_what_makes_figures_doubtful_is_told_by_run_show_and_sweep_alike(run_may
     assert f"note: in 3 of 3 runs: {note}" in swept.stdout
 
 
+@pytest.mark.slow(1)
 def test_the_same_seed_gives_the_same_digest_on_any_number_of_threads(run_mayavi, tmp_path: Path) -> None:
     def digest(*options: str) -> str:
         finished = run_mayavi("run", *SMALL, "--store", str(tmp_path / "runs.duckdb"), "--json", *options)

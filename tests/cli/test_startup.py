@@ -78,6 +78,7 @@ def test_a_plain_demo_needs_no_drawing_library_and_no_numpy() -> None:
     assert not imported & {"rich", "numpy", "httpx", "pydantic", "vyper"}
 
 
+@pytest.mark.slow(1)
 def test_a_command_is_made_without_the_others() -> None:
     for words in (["run", "depeg_cascade"], ["runs", "list"], ["eval"]):
         assert list(get_command(app_for(words)).commands) == words[:1]
@@ -121,6 +122,7 @@ assert main() == 0
 """
 
 
+@pytest.mark.slow(1)
 def test_where_python_keeps_no_bytecode_the_command_line_keeps_its_own(repository: Path, tmp_path: Path) -> None:
     package, cache = tmp_path / "copy" / "mayavi", tmp_path / "cache"
     shutil.copytree(repository / "mayavi", package, ignore=shutil.ignore_patterns("__pycache__", "_kernel*.so"))

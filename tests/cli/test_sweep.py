@@ -88,6 +88,7 @@ def test_a_grid_is_summarised_point_by_point(run_mayavi, tmp_path: Path) -> None
     assert [run["overrides"] for run in data["runs"]] == [["prices.WETH.size=-10%"], ["prices.WETH.size=-60%"]] * 2
 
 
+@pytest.mark.slow(1)
 def test_one_number_is_one_seed_and_a_note_says_so(run_mayavi, tmp_path: Path) -> None:
     options = ("sweep", *SMALL, "--steps", "2", "--store", str(tmp_path / "runs.duckdb"), "--jobs", "1")
     one = run_mayavi(*options, "--seeds", "5")

@@ -19,6 +19,7 @@ from tests.interruption import heed_interruptions
 WITH_KEY = {"MAYAVI_API_KEY": KEY}
 
 
+@pytest.mark.slow(1)
 def test_a_remote_run_prints_the_summary_of_a_local_run(
     run_mayavi: RunMayavi, service: ServiceProcess, tmp_path: Path
 ) -> None:
@@ -34,6 +35,7 @@ def test_a_remote_run_prints_the_summary_of_a_local_run(
     assert KEY not in remote.stdout + remote.stderr
 
 
+@pytest.mark.slow(1)
 def test_a_remote_run_of_a_file_sends_the_files_it_names(
     run_mayavi: RunMayavi, service: ServiceProcess, tmp_path: Path
 ) -> None:
@@ -102,6 +104,7 @@ def test_without_a_key_the_way_to_give_one_is_named(run_mayavi: RunMayavi, servi
     assert "--key-file FILE" in found.stderr
 
 
+@pytest.mark.slow(1)
 def test_ctrl_c_says_how_to_follow_the_run_which_goes_on(
     service: ServiceProcess, client: Client, tmp_path: Path
 ) -> None:

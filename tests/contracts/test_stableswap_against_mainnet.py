@@ -81,6 +81,7 @@ def test_three_coins_are_the_3pool_in_5000_operations(codes: dict[str, bytes], a
     assert_every_kind_was_tried(tally)
 
 
+@pytest.mark.slow(1)
 def test_two_coins_are_the_model_in_300_operations(codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
     """The model replaces missing bytecode; with three coins it is verified against the 3pool above."""
     assert two_coins(300, codes, artifacts).total() == 300

@@ -75,6 +75,7 @@ def test_an_environment_over_a_scenario_is_no_import_path() -> None:
         make_rows("scenario:depeg_cascade")
 
 
+@pytest.mark.slow(1)
 def test_a_package_offers_one_by_an_entry_point_also_to_gymnasium(own_code: OwnCode) -> None:
     lines = "walk = walk:WalkRows\naave = walk:WalkRows\nbad = bad:Other\nno id! = walk:WalkRows"
     own_code.install("walks", {GROUP: lines}, {"walk.py": WALK, "bad.py": BAD})

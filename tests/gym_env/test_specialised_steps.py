@@ -54,6 +54,7 @@ def digest(env: RowsEnv[Any], steps: int) -> str:
     return seen.hexdigest()
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("actions", ["discrete", "continuous"])
 @pytest.mark.parametrize("name", ON_CHAIN)
 def test_replayed_steps_are_interpreted_steps(name: str, actions: str) -> None:
@@ -69,6 +70,7 @@ def test_replayed_steps_are_interpreted_steps(name: str, actions: str) -> None:
     assert all(site["off"] is None for site in sites)
 
 
+@pytest.mark.slow(1)
 def test_agents_of_a_market_see_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     config = {"health_factor": (1.04, 1.15), "shock": (0.15, 0.4), "horizon": 8, "shock_steps": (1.0, 3.0)}
     told = []

@@ -74,6 +74,7 @@ def killed_once(folder: str) -> Callable[[int], int]:
     return work
 
 
+@pytest.mark.slow(1)
 def test_a_task_whose_process_was_killed_is_given_to_another(tmp_path: Path) -> None:
     done = [value for _, value in work_off(range(6), killed_once, (str(tmp_path),), jobs=2)]
     assert sorted(done) == [0, 1, 2, 3, 4, 5]
@@ -124,6 +125,7 @@ for _, process in work_off([0, 1, 1], sleeping, (), jobs=2):
         time.sleep(0.01)
 
 
+@pytest.mark.slow(1)
 def test_a_script_needs_no_guard_around_its_main_part(tmp_path: Path, repository: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -58,6 +58,7 @@ def test_what_is_edited_after_the_import_is_not_what_runs(own_code: OwnCode) -> 
     assert sys.modules["agent"].X == 1
 
 
+@pytest.mark.slow(1)
 def test_an_installed_module_names_its_package_and_version() -> None:
     import yaml
 

@@ -136,6 +136,7 @@ def test_what_is_saved_is_loaded_and_decides_the_same(
         PPOYieldOptimizer(model_path=tmp_path / "mine").train()  # before it trains
 
 
+@pytest.mark.slow(1)
 def test_a_training_is_saved_where_its_optimiser_says_and_is_the_same_again(tmp_path: Path) -> None:
     made = small(tmp_path, model_path=tmp_path / "kept" / "router", settings={"evaluate_every": None})
     done = made.train(total_timesteps=128)

@@ -211,6 +211,7 @@ def test_without_receipts_a_flipped_transaction_hash_still_fails(case: Path) -> 
     assert "transaction 2 " in only_difference(validate(case))
 
 
+@pytest.mark.slow(1)
 def test_withdrawals_and_system_calls_that_were_left_out_are_noted(blocks: Path, case: Path) -> None:
     (shanghai,) = validate(blocks, only=[17_666_333]).blocks
     assert shanghai.notes == ["withdrawals: 0 applied, 16 not (accounts not in the pre-state)"]

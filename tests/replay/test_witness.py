@@ -222,6 +222,7 @@ def corrupt(document: Any, name: str, times: int, seed: int) -> Counter[str]:
     return fates
 
 
+@pytest.mark.slow(1)
 def test_no_corruption_passes_silently(documents: dict[str, Any]) -> None:
     fates = corrupt(documents[LATER], LATER, 60, seed=7)
     assert fates["refused"] + fates["differs"] > 50

@@ -39,6 +39,7 @@ def test_two_runs_give_the_same_bytes_with_their_report(bundles: list[Path]) -> 
     assert "1970" not in page.partition("<script")[0]  # no time of the run
 
 
+@pytest.mark.slow(1)
 def test_verification_renders_the_report_again(bundles: list[Path]) -> None:
     checks = {each.name: each for each in verify_artifact(bundles[0], outcome, run_report).checks}
     assert checks["report"].equal

@@ -184,6 +184,7 @@ def test_nan_and_huge_numbers_are_dashes_and_exponents(tmp_path: Path) -> None:
     assert "NaN" not in html.split('id="data">')[1].split("</script>")[0]
 
 
+@pytest.mark.slow(1)
 def test_a_long_run_is_thinned_and_its_sums_are_kept(tmp_path: Path) -> None:
     steps = 5 * MOST_POINTS
     actions = [

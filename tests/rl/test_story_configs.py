@@ -21,6 +21,7 @@ FEW = {"framework": "sb3", "num_envs": 4, "rollout_steps": 4, "minibatch_size": 
 FEW |= {"evaluate_every": None}
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_a_configuration_trains_and_its_policy_plays(path: Path, tmp_path: Path) -> None:
     values = read_config(path)

@@ -118,6 +118,7 @@ def test_between_one_and_the_full_close_half_a_debt_at_a_time_leaves_no_bad_debt
     assert played.kpis["liquidatable_accounts"] == 0
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_deeper_shock_never_shrinks_who_is_liquidated_nor_the_bad_debt(seed: int) -> None:
     crowd = "{uniform: [1.02, 2.6]}"

@@ -79,6 +79,7 @@ def test_the_bonus_is_that_of_the_mode(played: Played) -> None:
     assert seen == {"stakers", "others"}
 
 
+@pytest.mark.slow(1)
 def test_half_the_step_gives_the_same_liquidations(played: Played) -> None:
     finer = play(
         "steth_depeg",

@@ -70,6 +70,7 @@ def test_what_cannot_be_read_says_where(text: str, message: str) -> None:
     assert message in caught.value.message
 
 
+@pytest.mark.slow(1)
 def test_a_few_aliases_cannot_fill_the_memory() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     for one, two in zip("abcdefgh", "bcdefghi", strict=True):

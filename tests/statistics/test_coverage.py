@@ -232,6 +232,7 @@ def test_a_sweep_that_stops_at_a_target_covers_there(distribution: Distribution,
     assert runs > 100
 
 
+@pytest.mark.slow(1)
 def test_the_page_has_the_measured_coverage() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert summary_row(LOGNORMAL, 20) in text

@@ -93,6 +93,7 @@ def test_an_unknown_contract_offers_the_near_ones(artifacts: ArtifactStore) -> N
     assert "QuoterV2" in str(caught.value.hint)
 
 
+@pytest.mark.slow(3)
 def test_our_contracts_compile_once_for_each_state_of_their_sources(folder: ContractFolder) -> None:
     sources, build = folder.sources / "vyper", folder.root / "build"
     for source in sources.glob("*.vy"):  # the small ones are enough

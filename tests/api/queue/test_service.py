@@ -56,6 +56,7 @@ def test_a_scenario_that_cannot_be_built_fails_with_the_reason(service: ServiceP
     assert "NOSUCHTOKEN" in str(failed.value)
 
 
+@pytest.mark.slow(1)
 def test_a_sweep_keeps_its_id_and_its_runs_have_the_digests_of_single_runs(
     service: ServiceProcess, tmp_path: Path
 ) -> None:

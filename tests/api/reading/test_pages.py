@@ -80,6 +80,7 @@ def get(client: httpx.Client, path: str, **more: Any) -> httpx.Response:
     return answer
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("scenario", SMALL)
 def test_every_part_of_a_page_is_the_reports(served: Served, scenario: str) -> None:
     run_id = served.runs[scenario]
@@ -166,6 +167,7 @@ def test_the_pdf_is_printed_by_chromium(served: Served) -> None:
     assert answer.headers["content-type"] == "application/pdf"
 
 
+@pytest.mark.slow(3)
 def test_a_running_run_shows_what_is_stored_so_far(tmp_path: Path) -> None:
     with LiveServer(tmp_path) as server:
         client = server.client(server.read)
@@ -264,6 +266,7 @@ class TestBuilders:
     def task(self, store: Store, run_id: str, format: Any = "page") -> ResultTask:
         return ResultTask("run", (run_id,), format, store.path, store.path.parent)
 
+    @pytest.mark.slow(1)
     def test_the_same_result_is_built_once_even_if_many_ask(self, served: Served) -> None:
         builders = ResultBuilders(processes=1)
         task = self.task(served.store, served.runs["aave_borrower"])
@@ -279,6 +282,7 @@ class TestBuilders:
         finally:
             builders.close()
 
+    @pytest.mark.slow(1)
     def test_errors_of_the_report_come_back_and_the_process_goes_on(self, served: Served) -> None:
         builders = ResultBuilders(processes=1)
         try:

@@ -217,6 +217,7 @@ def test_a_store_of_an_earlier_version_is_read_and_left_as_it_is(tmp_path: Path,
     assert (tmp_path / "runs.duckdb").read_bytes() == content
 
 
+@pytest.mark.slow(1)
 def test_pages_stay_the_same_while_runs_are_added(indexed: Indexed) -> None:
     for number in range(6):
         store_run(indexed.store.path, run_id=f"run-{number}", started_at=BEGAN + number)

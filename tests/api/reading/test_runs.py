@@ -162,6 +162,7 @@ def test_details_are_those_of_the_store(served: Served) -> None:
         assert (found["world_digest"], found["versions"]) == (record.world_digest, record.versions)
 
 
+@pytest.mark.slow(1)
 def test_the_command_of_a_run_repeats_it(served: Served, tmp_path: Any) -> None:
     found = served.client.get(f"/runs/{served.runs['aave_borrower']}").json()
     program, *arguments = found["command"].split()

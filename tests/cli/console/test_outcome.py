@@ -142,6 +142,7 @@ def test_every_error_has_an_exit_code_and_words(capsys, error: Exception, code: 
     assert printed.err.startswith(text)
 
 
+@pytest.mark.slow(1)
 def test_a_reader_that_leaves_is_no_error(cases: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", "import sys; from mayavi.cli import main; sys.exit(main(['doctor']))"],

@@ -16,6 +16,7 @@ def blocks(cases: Path) -> str:
     return str(cases / "mainnet" / "blocks")
 
 
+@pytest.mark.slow(1)
 def test_a_transaction_of_a_case_is_shown_with_its_trace(run_mayavi, blocks: str) -> None:
     done = run_mayavi("replay", "tx", CURVE, "--case", blocks, "--trace", env={"MAYAVI_RPC_URL": NOBODY})
     assert done.returncode == 0, done.stderr

@@ -58,6 +58,7 @@ def test_a_portfolio_waits_for_no_chain(monkeypatch: pytest.MonkeyPatch) -> None
     assert opened == ["ethereum", "ethereum"]
 
 
+@pytest.mark.slow
 def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Path) -> None:
     file = tmp_path / "training.yaml"
     file.write_text("env: aave\nframework: sb3\nseed: 9\ngamma: 0.9\nenv_config:\n  start: fixed\n")

@@ -118,6 +118,7 @@ def test_misuse_of_a_grid_is_told(run_mayavi, tmp_path: Path, options, message: 
     assert not list(tmp_path.glob("models/*/run.json"))
 
 
+@pytest.mark.slow(1)
 def test_without_an_account_of_modal_no_training_is_started(run_mayavi, tmp_path: Path) -> None:
     pytest.importorskip("modal", reason="`pip install 'mayavi-sim[rl,modal]'` installs Modal")
     nobody = {"MODAL_TOKEN_ID": "", "MODAL_TOKEN_SECRET": "", "MODAL_CONFIG_PATH": str(tmp_path / "none.toml")}

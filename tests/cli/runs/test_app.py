@@ -47,6 +47,7 @@ def test_runs_are_listed_newest_first_and_can_be_chosen(run_mayavi, store: Path)
     assert "did you mean 'finished'?" in wrong.stderr
 
 
+@pytest.mark.slow(1)
 def test_a_run_is_shown_by_any_part_of_its_id_that_fits_no_other(run_mayavi, store: Path) -> None:
     info = store_run(store)
     for named in (info.run_id, info.run_id[:12], info.run_id[-6:], "latest"):
@@ -63,6 +64,7 @@ def test_a_run_is_shown_by_any_part_of_its_id_that_fits_no_other(run_mayavi, sto
     assert info.run_id in json.loads(unknown.stdout)["hint"]
 
 
+@pytest.mark.slow(1)
 def test_two_runs_are_compared(run_mayavi, store: Path) -> None:
     a, b, c = store_run(store), store_run(store), store_run(store, steps=3, seed=8)
     same = run_mayavi("runs", "diff", a.run_id, b.run_id, "--store", str(store))

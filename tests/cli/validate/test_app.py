@@ -52,6 +52,7 @@ def test_a_block_named_twice_counts_once(run_mayavi, cases: Path) -> None:
     assert last_object(finished.stdout)["blocks"] == 1
 
 
+@pytest.mark.slow(1)
 def test_a_wrong_byte_makes_it_fail_and_is_named(run_mayavi, one_block: Path) -> None:
     path = one_block / "receipts" / f"{BLOCK}.json.gz"
     receipts = json.loads(gzip.decompress(path.read_bytes()))

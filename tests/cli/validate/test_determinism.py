@@ -9,6 +9,7 @@ import pytest
 SMALL = ("depeg_cascade", "--steps", "4", "--set", "agents.borrowers.count=6", "--set", "prices.WETH.at=1")
 
 
+@pytest.mark.slow(1)
 def test_a_scenario_repeats_itself_and_another_seed_does_not(run_mayavi) -> None:
     finished = run_mayavi("validate", "determinism", *SMALL, "--seed", "7", "--json")
     assert finished.returncode == 0, finished.stdout + finished.stderr

@@ -109,6 +109,7 @@ def test_the_quoter_of_one_pool(run_mayavi) -> None:
     assert finished.stdout.splitlines()[-1].endswith(" cases: passed")
 
 
+@pytest.mark.slow(1)
 def test_the_contracts_beside_mainnets(run_mayavi, cases: Path) -> None:
     finished = run_mayavi("validate", "contracts", "--cases", str(cases), "--operations", "20", "--json")
     assert finished.returncode == 0, finished.stdout + finished.stderr

@@ -314,6 +314,7 @@ def test_a_process_killed_while_writing_leaves_every_finished_write(tmp_path: Pa
         assert BlockCache(cache, 1, BLOCK).slots([(POOL, 0)]) == {(POOL, 0): 1}
 
 
+@pytest.mark.slow(1)
 def test_a_cache_that_several_make_at_the_same_moment_is_never_taken_for_another_database(tmp_path: Path) -> None:
     def opened(folder: Path, together: threading.Barrier) -> None:
         together.wait()

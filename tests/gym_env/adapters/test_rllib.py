@@ -48,6 +48,7 @@ def test_what_is_made_is_a_batch_where_rllib_asks_for_one_and_a_single_environme
     assert "seen" in create("free", {"num_envs": 1, "exact_info": True}).reset()[1]
 
 
+@pytest.mark.slow(1)
 @pytest.mark.filterwarnings("ignore:.*Overriding environment rllib-single-agent-env-v0")  # RLlib registers it each time
 def test_rllib_samples_whole_episodes_that_are_those_of_the_rows() -> None:
     runner = SingleAgentEnvRunner(config=config(horizon=5))

@@ -121,6 +121,7 @@ def test_the_bonus_less_sale_and_gas_is_what_is_earned() -> None:
     assert not stepped.terminated[0]
 
 
+@pytest.mark.slow(1)
 def test_in_a_deep_pool_the_most_is_best_and_in_a_thin_one_it_is_not() -> None:
     deep, thin = make_rows("liquidator", 16), make_rows("liquidator", 16, **THIN)
     assert returns(deep, "best_share").mean() == pytest.approx(returns(deep, "close_factor_max").mean(), rel=0.02)

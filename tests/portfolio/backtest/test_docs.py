@@ -22,6 +22,7 @@ def test_every_rule_and_every_figure_is_described() -> None:
     assert set(METRICS) <= set(re.findall(r"`(\w+)`", PAGE.section("Metrics")))
 
 
+@pytest.mark.slow(1)
 def test_every_key_of_the_file_is_described(tmp_path: Path) -> None:
     described = set(re.findall(r"`([\w-]+)`", PAGE.section("The file")))
     for settings in ({}, {"data": str(past_market(tmp_path))}):

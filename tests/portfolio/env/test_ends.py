@@ -51,6 +51,7 @@ def test_ruin_terminates_and_the_horizon_truncates() -> None:
         assert not stepped.terminated.any()
 
 
+@pytest.mark.slow(1)
 def test_ruin_costs_more_than_any_policy_loses_by_going_on() -> None:
     env = rwa(50, horizon=720, stop_drawdown=0.10)
     totals, ruined = np.zeros(50), np.zeros(50, dtype=np.bool_)

@@ -45,6 +45,7 @@ def test_the_page_shows_how_near_it_comes(cases: Path, repository: Path) -> None
         assert f"| {name} | {files:.3g} | {drawn:.3g} |" in page
 
 
+@pytest.mark.slow(1)
 def test_the_drawn_market_moves_as_the_files_did(cases: Path) -> None:
     """Not what was fitted alone: how often moves are large, how fat the tails of days are, how skewed it is."""
     market = RWAModel().draw([stream(31, str(path)) for path in range(400)], 720)

@@ -297,6 +297,7 @@ def test_trailing_volatility_finds_a_constant_one() -> None:
     assert np.sqrt((found[0, 500:] ** 2).mean()) == pytest.approx(0.5, rel=0.05)
 
 
+@pytest.mark.slow(1)
 def test_the_files_of_the_calibration_are_a_market(cases: Path) -> None:
     folder = cases / "market"
     market = read_rwa(

@@ -68,6 +68,7 @@ def test_the_neighbour_of_a_removed_slot_is_found(kept: tuple[str, ...], known: 
     assert neighbours == known
 
 
+@pytest.mark.slow(1)
 @settings(max_examples=25)
 @given(
     slots=st.dictionaries(st.integers(0, 400), st.integers(1, 2**256 - 1), min_size=2, max_size=40),

@@ -58,6 +58,7 @@ def test_equal_runs_are_equal(store: Store) -> None:
     render(page)
 
 
+@pytest.mark.slow(1)
 def test_sweeps_are_paired_by_the_seeds_they_share(store: Store) -> None:
     page = compare_page(store, ["sweep-small", "sweep-large"])
     expected = paired_difference([(110.0 + 2 * seed) - (100.0 + seed) for seed in range(20, 30)])
@@ -114,6 +115,7 @@ def test_what_cannot_be_compared_is_refused(
         compare_page(store, names)
 
 
+@pytest.mark.slow(1)
 def test_rounding_counts_as_equal_and_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     base = [kpi("oracle_change.WETH", -0.3), kpi("bad_debt", 100.0), kpi("gas_used", 10**10, "gas")]

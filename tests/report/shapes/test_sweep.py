@@ -195,6 +195,7 @@ def test_a_scenario_without_loans_is_about_its_price(tmp_path: Path) -> None:
     assert table.rows[0][0] == pytest.approx(-0.29)  # a fall is the bad end
 
 
+@pytest.mark.slow(1)
 def test_a_stored_sensitivity_is_shown_with_the_sweep_and_alone(tmp_path: Path) -> None:
     moves = [
         {"value": "80 gwei", "overrides": ["gas.base_fee=80 gwei"], "mean": 9.0,
@@ -224,6 +225,7 @@ def test_a_hostile_name_stays_text(tmp_path: Path) -> None:
     assert "<script>alert(1)" not in html
 
 
+@pytest.mark.slow(1)
 def test_it_is_found_by_its_id_and_as_the_latest_sweep(grid: Store) -> None:
     places = Places(grid.path, grid.path.parent)
     assert find("sweep-0123", places).id == SWEEP

@@ -79,6 +79,7 @@ def test_each_role_is_compared_with_its_scripts_while_the_other_keeps_its_policy
     assert len(starts) == 1
 
 
+@pytest.mark.slow(1)
 def test_trainings_are_pooled_each_beside_its_own_others() -> None:
     subjects = [trained("ppo@1", REPAY, TAKE), trained("ppo@2", REPAY, REST)]
     found = judged(subjects, ["noop"])

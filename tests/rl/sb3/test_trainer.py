@@ -112,6 +112,7 @@ def test_the_callers_generators_are_left_alone(tmp_path: Path) -> None:
     assert (random.random(), np.random.rand(), torch.rand(1).item()) == expected
 
 
+@pytest.mark.slow(1)
 def test_the_scale_of_rewards_and_the_horizon_change_what_is_trained(tmp_path: Path) -> None:
     """Settings without effect would give the same weights."""
     base = TrainConfig.of(CHASE, SMALL, {"timesteps": 512})

@@ -59,6 +59,7 @@ def test_forgetting_states_costs_time_and_changes_nothing(monkeypatch: pytest.Mo
     assert forgetful.row_steps > whole.row_steps
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("dense", [False, True])
 def test_a_beam_attains_what_it_says_and_never_less_than_a_script(dense: bool) -> None:
     grid = action_grid(ladder())

@@ -72,6 +72,7 @@ def test_evaluations_are_logged_for_tensorboard(evaluated: Run) -> None:
     assert [each.step for each in logs.Scalars("validation/mean_reward")] == [768, 1_280, 2_048, 2_560]
 
 
+@pytest.mark.slow(1)
 def test_a_training_that_is_evaluated_ends_with_the_weights_of_one_that_is_not(evaluated: Run, tmp_path: Path) -> None:
     config = TrainConfig.of(CHASE, SMALL, EVALUATED, {"evaluate_every": None})
     plain = train(config, models=tmp_path, run_id="plain")

@@ -49,6 +49,7 @@ def test_what_only_the_draw_shows_is_refused_then() -> None:
         play("depeg_cascade", overrides=["agents.borrowers.health_factor={normal: {mean: 1.2, deviation: 1}}"])
 
 
+@pytest.mark.slow(1)
 def test_accounts_the_market_does_not_lend_so_much_are_counted_and_told_of() -> None:
     played = play("depeg_cascade", steps=3, overrides=["agents.borrowers.health_factor={uniform: [1.001, 1.06]}"])
     limit = played.kpis["health_factor_limit.borrowers"]

@@ -114,6 +114,7 @@ def test_a_figure_that_does_not_exist_is_refused_with_the_nearest(gas: Sensitivi
     assert len(list(Store(tmp_path / "new.duckdb").runs())) == 1
 
 
+@pytest.mark.slow(1)
 def test_a_move_that_the_world_refuses_is_skipped_with_the_reason(tmp_path: Path) -> None:
     path = "pools.NOVA/USDC.3000.liquidity_factor"
     found = mayavi.sensitivity(

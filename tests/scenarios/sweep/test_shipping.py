@@ -37,6 +37,7 @@ def on_a_node(parcel: Path, folder: Path) -> str:
     return finished.stdout.strip()
 
 
+@pytest.mark.slow(1)
 def test_a_node_imports_the_code_that_it_was_sent_and_refuses_other_code(own_code: OwnCode) -> None:
     own_code.write(saver="import helper\n" + SAVER, helper="X = 1\n", unused="")
     scenario = load_scenario(own_code.scenario())

@@ -113,6 +113,7 @@ def test_a_run_is_stored_and_read_while_a_shell_holds_the_database(tmp_path: Pat
         assert alone.execute(COUNTS.format("actions")).fetchall() == [(second.run_id, 12)]
 
 
+@pytest.mark.slow(1)
 def test_nothing_is_merged_under_the_eyes_of_a_reader(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     store_run(path)

@@ -153,6 +153,7 @@ def test_an_export_that_cannot_be_is_refused(tmp_path: Path) -> None:
         store.export(None, tmp_path / "file" / "below")
 
 
+@pytest.mark.slow(1)
 def test_a_comparison_names_the_first_difference(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     a, b = store_run(path), store_run(path)

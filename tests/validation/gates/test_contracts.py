@@ -33,6 +33,7 @@ def recorded(cases: Path) -> RecordedContracts:
     return RecordedContracts(cases / "mainnet" / "blocks")
 
 
+@pytest.mark.slow(1)
 def test_all_contracts_agree(cases: Path) -> None:
     seen: list[tuple[int, int]] = []
     report = run_gate(

@@ -67,6 +67,7 @@ def test_a_repeated_run_that_differs_is_named(monkeypatch: pytest.MonkeyPatch) -
     assert report.first_difference.startswith("rows: the bundle says ")
 
 
+@pytest.mark.slow(1)
 def test_a_scenario_of_the_library_is_deterministic() -> None:
     report = run_gate(DeterminismGate(["aave_borrower"]), GateContext()).report
     assert report.first_difference == ""

@@ -82,6 +82,7 @@ def test_a_migrated_database_is_like_one_made_new(tmp_path: Path, version: int) 
     assert {row[0] for row in described[0]} >= set(schema.TABLES)
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("version", EARLIER)
 def test_an_earlier_version_is_read_while_a_shell_holds_it(tmp_path: Path, version: int) -> None:
     path = tmp_path / "runs.duckdb"
@@ -96,6 +97,7 @@ def test_an_earlier_version_is_read_while_a_shell_holds_it(tmp_path: Path, versi
     check_the_run(Store(path))
 
 
+@pytest.mark.slow(1)
 @pytest.mark.parametrize("version", EARLIER)
 def test_segments_of_an_earlier_version_are_read_and_merged(tmp_path: Path, version: int) -> None:
     path = tmp_path / "runs.duckdb"
