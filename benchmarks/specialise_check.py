@@ -77,7 +77,7 @@ def environment_steps(name: str, seed: int, threads: int) -> tuple[Fleet, Iterat
     settings: dict[str, object] = CRASHES.get(name, {}) if seed % 2 else {}
     if seed % 4 >= 2 and name != "market":
         settings = settings | {"actions": "continuous"}
-    env: Any = make_rows(name, ROWS, threads=threads, specialise="check", **settings)
+    env: Any = make_rows(name, ROWS, threads=threads, specialise="check", config=settings)
     return env.fleet, stepped(env, np.random.default_rng(seed))
 
 

@@ -262,6 +262,14 @@ impl Fleet {
         sites.into_iter().map(|site| site.into_python(py)).collect()
     }
 
+    /// Recorded paths of each call site, of one selector if it is given: opcodes, operations, guards and where they are from.
+    #[pyo3(signature = (selector=None))]
+    fn paths<'py>(&self, py: Python<'py>, selector: Option<[u8; 4]>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let Some(specialiser) = &self.specialiser else { return Ok(Vec::new()) };
+        let sites = py.detach(|| specialiser.show(selector));
+        sites.into_iter().map(|site| site.into_python(py)).collect()
+    }
+
     /// Wait until all paths that are taken often are compiled; steps never wait for that.
     fn finish_compiling(&self, py: Python<'_>) {
         py.detach(finish_compiling);

@@ -42,6 +42,7 @@ ENTRIES = (
     Entry("replay", "replay.app:app"),
     Entry("world", "world:app"),
     Entry("snapshot", "snapshot.app:app"),
+    Entry("specialise", "specialise:app"),
     Entry("serve", "serve:serve", "Serve runs, sweeps and the dashboard to a team."),
     Entry("keys", "keys:app"),
     Entry("backup", "backup:backup", "Copy the service's keys, queue and runs while it works."),

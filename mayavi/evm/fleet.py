@@ -201,6 +201,10 @@ class Fleet:
         """Counts of each call site: calls, hits, paths, and misses by the guard that failed. Empty if `off`."""
         return self._fleet.statistics()
 
+    def paths(self, selector: bytes | None = None) -> list[dict[str, Any]]:
+        """Recorded paths of each call site, of one selector if it is given: sizes, writes, guards and their sources."""
+        return self._fleet.paths(selector)
+
     def finish_compiling(self) -> None:
         """Wait until the paths that were taken often are machine code. Steps never wait for that."""
         self._fleet.finish_compiling()

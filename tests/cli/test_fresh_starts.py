@@ -30,6 +30,7 @@ COMMANDS = [
     ("world list", 0),
     ("world info ethereum --json", 0),
     ("snapshot info /nowhere --json", 2),
+    ("specialise show nothing --env rwa --steps 1 --json", 2),
     ("train --env aavee", 2),
     ("eval nowhere", 2),
     ("trainings list --json", 0),

@@ -166,6 +166,11 @@ impl Draft {
         }
     }
 
+    /// The path as a function of what it reads.
+    pub fn into_function(self) -> Function {
+        self.function
+    }
+
     /// Note the values of a row that has taken the path; true when there are enough of them.
     ///
     /// `rows` are those noted before.

@@ -11,6 +11,7 @@ mod paths;
 mod row;
 mod runner;
 mod shape;
+mod show;
 mod site;
 mod statistics;
 
@@ -33,6 +34,7 @@ pub use compiler::finish as finish_compiling;
 use row::RowView;
 pub use runner::Runner;
 pub use shape::Shape;
+use show::SiteShown;
 use site::Site;
 pub use statistics::SiteStatistics;
 
@@ -181,6 +183,15 @@ impl Specialiser {
             }
         }
         self.watch.change(facts);
+    }
+
+    /// Every site with its paths, those of one selector if it is given.
+    pub fn show(&self, selector: Option<[u8; 4]>) -> Vec<SiteShown> {
+        let sites = self.sites.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let wanted = sites.values().filter(|site| selector.is_none_or(|selector| site.selector() == selector));
+        let mut all: Vec<SiteShown> = wanted.map(|site| site.show()).collect();
+        all.sort_unstable_by_key(|site| (site.to, site.selector, site.sender));
+        all
     }
 
     pub fn statistics(&self) -> Vec<SiteStatistics> {

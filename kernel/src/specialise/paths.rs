@@ -14,9 +14,10 @@ use super::{
     code::{Code, Draft},
     compiler::{Order, compile},
     row::RowView,
+    show::PathShown,
     statistics::Counts,
 };
-use crate::trace::{End, Guard, Replay, Tree, Values};
+use crate::trace::{End, Guard, Origins, Replay, Tree, Values};
 
 /// Replays of a path after which it becomes code.
 const WARM: u32 = 512;
@@ -30,6 +31,7 @@ const MOST_CODES: u32 = 32;
 #[derive(Default)]
 pub struct Known {
     guards: Vec<(Guard, U256)>,
+    origins: Origins,
     pub compared: AtomicU32,
     /// Replays by the tree: once there is code, of rows that it refuses.
     hits: AtomicU32,
@@ -44,8 +46,21 @@ struct Making {
 }
 
 impl Known {
-    pub fn new(guards: Vec<(Guard, U256)>) -> Self {
-        Self { guards, ..Self::default() }
+    pub fn new(guards: Vec<(Guard, U256)>, origins: Origins) -> Self {
+        Self { guards, origins, ..Self::default() }
+    }
+
+    pub fn guards(&self) -> &[(Guard, U256)] {
+        &self.guards
+    }
+
+    pub fn origins(&self) -> &Origins {
+        &self.origins
+    }
+
+    /// Replays by the tree.
+    pub fn hits(&self) -> u64 {
+        u64::from(self.hits.load(Relaxed))
     }
 }
 
@@ -115,6 +130,17 @@ impl Paths {
         Self { tree: Tree::new(), known: HashMap::default(), hot: Arc::default(), ordered: AtomicU32::default() }
     }
 
+    /// Every path that ends in a transaction, with what is known of it.
+    pub fn show(&self) -> Vec<PathShown> {
+        let hot = self.hot.list().map(|(_, list)| list).unwrap_or_default();
+        let native = |step: usize| hot.iter().find(|hot| hot.step == step).map(|hot| hot.hits.load(Relaxed));
+        let shown = |(step, known): (&usize, &Known)| match self.tree.end(*step) {
+            End::Transaction(ending) => Some(PathShown::new(&self.tree.graph, known, ending, native(*step))),
+            _ => None,
+        };
+        self.known.iter().filter_map(shown).collect()
+    }
+
     /// Follow a row to the end of its path, step by step.
     pub fn replay(&self, values: &mut Values, view: &mut RowView<'_>, counts: &Arc<Counts>) -> Replay {
         let replay = self.tree.replay(values, view);
@@ -134,7 +160,8 @@ impl Paths {
         let Ok(mut making) = known.making.try_lock() else { return };
         let Making { draft, rows } = &mut *making;
         let refused = hits - WARM;
-        let again = refused > 0 && refused % REFUSED == 0 && refused / REFUSED < MOST_VERSIONS && !rows.is_empty();
+        let again =
+            refused > 0 && refused.is_multiple_of(REFUSED) && refused / REFUSED < MOST_VERSIONS && !rows.is_empty();
         if again || refused == 0 && self.ordered.fetch_add(1, Relaxed) < MOST_CODES {
             *draft = Some(Draft::new(&self.tree.graph, &known.guards, ending));
         }

@@ -24,6 +24,7 @@ use super::{
     paths::{HotPaths, Known, Paths},
     row::keep,
     shape::Tariff,
+    show::SiteShown,
     statistics::{Counts, SiteStatistics},
 };
 use crate::{
@@ -384,7 +385,7 @@ impl Site {
         data: DataGas,
     ) -> Result<(), Failure> {
         let replayable = matches!(path.end, End::Transaction(_));
-        let guards = path.guards.clone();
+        let (guards, origins) = (path.guards.clone(), path.origins.clone());
         let found = if !paths.tree.insert(path) {
             Some("its path contradicts an earlier one".to_string())
         } else {
@@ -397,7 +398,7 @@ impl Site {
                         _ => Vec::new(),
                     };
                     paths.tree.evaluate(&wanted, &mut values, &mut view);
-                    paths.known.insert(step, Known::new(guards));
+                    paths.known.insert(step, Known::new(guards, origins));
                     self.counts.paths.fetch_add(1, Relaxed);
                     let Some(ending) = paths.tree.ending_mut(step) else { return Ok(()) };
                     settle_gas(ending, &values, &all.params);
@@ -421,6 +422,15 @@ impl Site {
                 Ok(())
             }
         }
+    }
+
+    pub fn selector(&self) -> [u8; 4] {
+        self.selector
+    }
+
+    pub fn show(&self) -> SiteShown {
+        let paths = self.paths.read().unwrap_or_else(PoisonError::into_inner).show();
+        SiteShown::new(self.to, self.sender, self.selector, paths)
     }
 
     pub fn statistics(&self) -> SiteStatistics {

@@ -11,7 +11,7 @@ use super::{
     effects::Effects,
     graph::{Expression, Graph, Node},
     shadow::{ByteOrigin, Frame, Origin},
-    tree::Guard,
+    tree::{Guard, Instruction, Origins},
 };
 
 /// Guards on one path.
@@ -28,6 +28,9 @@ pub type Step = Result<(), Unmodelled>;
 pub struct Course<'a> {
     pub graph: &'a mut Graph,
     pub guards: Vec<(Guard, U256)>,
+    pub origins: Origins,
+    /// The instruction that is being followed.
+    pub at: Instruction,
     guarded: HashSet<Guard>,
     /// Expressions whose value follows from the guards so far.
     pinned: HashSet<Node>,
@@ -44,6 +47,8 @@ impl<'a> Course<'a> {
         Self {
             graph,
             guards: Vec::new(),
+            origins: Origins::default(),
+            at: Instruction::default(),
             guarded: HashSet::default(),
             pinned: HashSet::default(),
             late: None,
@@ -70,6 +75,7 @@ impl<'a> Course<'a> {
             return Err(Unmodelled);
         }
         self.guards.push((guard, value));
+        self.origins.guards.push(self.at);
         Ok(())
     }
 

@@ -34,7 +34,7 @@ pub use places::Places;
 pub use recorder::Recorder;
 use surroundings::View;
 pub use surroundings::{Surroundings, Unread, read_account};
-pub use tree::{End, Guard, Path, Replay, Tree};
+pub use tree::{End, Guard, Origins, Path, Replay, Tree};
 pub use values::Values;
 pub use watch::{Fact, Stale, Watch};
 

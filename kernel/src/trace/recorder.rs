@@ -7,8 +7,9 @@ use revm::{
     Database, Inspector,
     context::{ContextTr, result::ExecutionResult},
     interpreter::{
-        CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter, interpreter::EthInterpreter,
-        interpreter_types::Jumps,
+        CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter,
+        interpreter::EthInterpreter,
+        interpreter_types::{InputsTr, Jumps},
     },
     primitives::{Address, HashSet, U256, address},
 };
@@ -21,7 +22,7 @@ use super::{
     layout::Layout,
     places::Places,
     shadow::{Bytes, Frame, Origin, text_of},
-    tree::{End, Path},
+    tree::{End, Instruction, Path},
     watch::{Fact, Watch},
 };
 
@@ -89,7 +90,7 @@ impl<'a> Recorder<'a> {
             }
             _ => End::Interpret,
         };
-        Path { guards: self.course.guards, end }
+        Path { guards: self.course.guards, origins: self.course.origins, end }
     }
 
     /// The recording of a transaction, and what it has taken for constant.
@@ -98,7 +99,7 @@ impl<'a> Recorder<'a> {
         let folded = effects.as_ref().map(|effects| effects.folded.clone()).unwrap_or_default();
         let end = effects.and_then(|effects| self.ending(effects, result, touched));
         let end = end.map_or(End::Interpret, |ending| End::Transaction(Box::new(ending)));
-        (Path { guards: self.course.guards, end }, folded)
+        (Path { guards: self.course.guards, origins: self.course.origins, end }, folded)
     }
 
     fn ending(&self, effects: Effects<'_>, result: &ExecutionResult, touched: Vec<Address>) -> Option<Ending> {
@@ -181,6 +182,13 @@ impl<CTX: ContextTr> Inspector<CTX, EthInterpreter> for Recorder<'_> {
         self.attempt(|recorder| {
             let frame = recorder.frames.last_mut().ok_or(Unmodelled)?;
             frame.ran = true;
+            let input = &interpreter.input;
+            recorder.course.origins.instructions += 1;
+            recorder.course.at = Instruction {
+                opcode: interpreter.bytecode.opcode(),
+                contract: *input.bytecode_address().unwrap_or(&input.target_address()),
+                pc: interpreter.bytecode.pc(),
+            };
             if let Some(join) = frame.join.take_if(|join| join.at == interpreter.bytecode.pc()) {
                 frame.stack = join.stack;
             }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use revm::primitives::U256;
+use revm::primitives::{Address, U256};
 
 use super::{
     ending::Ending,
@@ -42,10 +42,26 @@ impl End {
     }
 }
 
+/// An instruction: its code, and where it stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Instruction {
+    pub opcode: u8,
+    pub contract: Address,
+    pub pc: usize,
+}
+
+/// Where a path comes from: an instruction for each guard, and how many were executed.
+#[derive(Clone, Debug, Default)]
+pub struct Origins {
+    pub guards: Vec<Instruction>,
+    pub instructions: u64,
+}
+
 /// One recorded call: the conditions of its path in order, and its result.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub guards: Vec<(Guard, U256)>,
+    pub origins: Origins,
     pub end: End,
 }
 

@@ -1,0 +1,34 @@
+"""`mayavi specialise show` prints what was recorded of a function."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def test_paths_of_a_function_are_shown_with_the_sources_of_their_guards(run_mayavi: Any) -> None:
+    shown = run_mayavi("specialise", "show", "borrow", "--env", "aave", "--steps", "3000", "--json")
+    assert shown.returncode == 0, shown.stderr
+    found = json.loads(shown.stdout.splitlines()[-1])
+    sites = found["sites"]
+    assert {site["name"] for site in sites} == {"AaveV3.Pool.borrow"}
+    paths = [path for site in sites for path in site["paths"]]
+    assert paths
+    assert all(path["opcodes"] > 5_000 > path["operations"] > path["operations_left"] > 50 for path in paths)
+    guards = [guard for path in paths for guard in path["guards"]]
+    assert {"JUMPI"} <= {guard["opcode"] for guard in guards}
+    assert any(guard["slots"] for guard in guards)
+    assert all(guard["pc"] > 0 for guard in guards)
+
+
+def test_an_unknown_function_is_refused_with_those_that_there_are(run_mayavi: Any) -> None:
+    shown = run_mayavi("specialise", "show", "Pool.burrow", "--env", "aave", "--steps", "200")
+    assert shown.returncode == 2
+    assert "unknown call 'Pool.burrow'" in shown.stderr
+    assert "AaveV3.Pool.borrow" in shown.stderr
+
+
+def test_an_environment_without_a_chain_is_refused(run_mayavi: Any) -> None:
+    shown = run_mayavi("specialise", "show", "borrow", "--env", "rwa", "--steps", "1")
+    assert shown.returncode == 2
+    assert "stands on no chain" in shown.stderr
