@@ -106,6 +106,7 @@ check-workflows:
 
 check-tables: setup  ## compare the replicas' tables with their sources (fetches npm packages, needs the reference data)
 	@$(PY) tools/generate_tables.py --check --cases "$${MAYAVI_CASES:-../shared}"
+	@$(PY) tools/aave_markets.py --check --parameters "$${MAYAVI_CASES:-../shared}/aave/markets-2025-12"
 
 format: $(STAMPS)/python $(STAMPS)/web-packages  ## format Python, Rust and TypeScript sources
 	@$(BIN)/ruff check --fix .

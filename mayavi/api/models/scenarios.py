@@ -43,8 +43,14 @@ class Validated(Answer):
 
 
 class WorldSummary(Answer):
-    """An offline replica of a chain. `default` is the one that runs without a `block` begin with."""
+    """An offline replica of a chain, or of one market of Aave V3.6 on it.
 
+    `world` is its name, `aave` the version of Aave's code. `default` is the one that runs on `chain` begin with if they
+    name no `block` and no `world`.
+    """
+
+    world: str
+    aave: str
     chain: str
     chain_id: int
     title: str

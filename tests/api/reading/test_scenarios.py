@@ -162,14 +162,17 @@ def test_what_cannot_run_is_not_valid(client: httpx.Client, submission: dict[str
 def test_worlds_are_listed_and_never_built(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    from mayavi.worlds import open_world, world_blocks, world_names
+    from mayavi.scenarios.models.config import MARKET_CHAINS
+    from mayavi.worlds import market_names, open_world, world_blocks, world_names
 
     listed = client.get("/worlds").json()["items"]
     found = {each["chain"]: each for each in listed if each["default"]}
-    assert sorted(found) == sorted(world_names())
-    assert [each["block_number"] for each in listed if each["chain"] == "ethereum" and not each["default"]] == (
+    assert sorted(found) == sorted([*world_names(), *MARKET_CHAINS])
+    assert [each["block_number"] for each in listed if each["world"] == "ethereum" and not each["default"]] == (
         world_blocks("ethereum")[1:]
     )
+    assert [each["world"] for each in listed if each["aave"] == "3.6"] == market_names()
+    assert found["plasma"]["protocols"] == ["Aave V3"]
     assert {each["title"] for each in listed} > {"Ethereum mainnet, 13 January 2024", "Ethereum mainnet, 10 July 2023"}
     ethereum = found["ethereum"]
     assert (ethereum["chain_id"], ethereum["built"], ethereum["block_number"]) == (1, True, 19_000_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from mayavi.errors import UnknownName
 from mayavi.evm.address import checksum
 from mayavi.evm.chains import chain as known_chain
 from mayavi.evm.chains import hardfork_at
+from mayavi.worlds import open_world
+from mayavi.worlds.builder import build_replica
 from mayavi.worlds.deploy.deployment import MARKET
 from mayavi.worlds.tables.market import MarketEMode, MarketReserve, MarketTable, load_market
 from tests.worlds.markets.reading import (
@@ -22,6 +25,7 @@ from tests.worlds.markets.reading import (
     read_pool,
     read_reserves,
 )
+from tests.worlds.replicas import artifact_store
 
 pytestmark = pytest.mark.slow
 
@@ -131,3 +135,14 @@ def test_the_chain_is_known_by_the_same_facts(world: str) -> None:
     else:
         with pytest.raises(UnknownName, match=f"the rules of {table.chain} are not listed"):
             hardfork_at(table.chain_id, table.block.number, table.block.timestamp)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_two_builds_are_one_world(world: str, tmp_path: Path) -> None:
+    built = built_market(world)
+    assert build_replica(load_market(world), artifact_store()).digest() == built.digest()
+    opened = open_world(world, cache_dir=tmp_path)
+    again = open_world(world, cache_dir=tmp_path)
+    assert opened.digest() == again.digest() == built.digest()
+    assert again.labels == built.labels
+    assert again.source["world"] == world

@@ -1,4 +1,4 @@
-/** `/worlds`: the chains' offline replicas, built or not. */
+/** `/worlds`: the offline replicas of chains and of single markets, built or not. */
 import { useQuery } from "@tanstack/react-query";
 import { queries } from "../../api/queries";
 import type { WorldSummary } from "../../api/types";
@@ -16,8 +16,8 @@ export function Component() {
         <h1>Worlds</h1>
       </div>
       <p className="lead">
-        A world is the state that a run begins with: an offline replica of a chain, with the protocols' own contracts. A
-        replica is built once and has the same digest everywhere.
+        A world is the state that a run begins with: an offline replica of a chain, or of one market of Aave V3.6, with
+        the protocols' own contracts. A replica is built once and has the same digest everywhere.
       </p>
       {worlds.error && !worlds.data ? (
         <ErrorState error={worlds.error} onRetry={() => void worlds.refetch()} />
@@ -26,7 +26,7 @@ export function Component() {
       ) : (
         <ul className="worlds" data-testid="worlds">
           {worlds.data.items.map((world) => (
-            <li key={`${world.chain}-${world.block_number}`}>
+            <li key={`${world.world}-${world.block_number}`}>
               <World world={world} />
             </li>
           ))}
@@ -38,8 +38,9 @@ export function Component() {
 
 function World({ world }: { world: WorldSummary }) {
   const { protocols = [], tokens = [] } = world;
-  const heading = `world-${world.chain}-${world.block_number}`;
-  const named = world.default ? world.chain : `${world.chain} --block ${world.block_number}`;
+  const heading = `world-${world.world}-${world.block_number}`;
+  const market = world.world !== world.chain;
+  const named = world.default || market ? world.world : `${world.chain} --block ${world.block_number}`;
   return (
     <article aria-labelledby={heading}>
       <div className="row far">
@@ -58,12 +59,15 @@ function World({ world }: { world: WorldSummary }) {
               {count(world.block_number)}
               {!world.default && (
                 <>
-                  , with <code>block: {world.block_number}</code> in the scenario
+                  , with <code>{market ? `world: ${world.world}` : `block: ${world.block_number}`}</code> in the
+                  scenario
                 </>
               )}
             </dd>
           </>
         )}
+        <dt>Aave</dt>
+        <dd>V{world.aave}</dd>
         {world.digest && (
           <>
             <dt>Digest</dt>
