@@ -6,6 +6,7 @@ Python boundary, moving the row in and out, reads through overlay and base.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from eth_abi import abi as eth_abi
@@ -20,15 +21,17 @@ ROUNDS = 121
 SHORT_CALL_MORE_US = 3.0
 LONG_CALL_MORE = 0.05
 BARE = "bare revm"
+LATER_WORLD = "ethereum@2025-12"
 KINDS = {"frozen": "Fork on a frozen world", "written": "Fork with writes"}
 
 
 def measure(effort: Effort) -> Section:
-    """Measure every call on a frozen and on a modified world, and the cost of the codecs."""
+    """Measure every call on frozen and modified worlds of both generations of Aave, and the cost of the codecs."""
     section = Section("calls", "one call through Fork, calldata encoded beforehand, against bare revm")
     yardstick = load_yardstick()
-    position = open_position()
-    for call in position.calls:
+    older, later = open_position(), open_position(LATER_WORLD)
+    renamed = [replace(call, name=f"{call.name} of V3.6") for call in later.calls if call.to == later.pool]
+    for position, call in [*((older, call) for call in older.calls), *((later, call) for call in renamed)]:
         timings = time_call(call, position, yardstick, effort)
         bare = timings[BARE]
         section.rows.append(timed(f"{call.name}, {BARE}", bare, "µs"))

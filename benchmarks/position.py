@@ -1,4 +1,4 @@
-"""Borrower used by all timings: 1 WETH supplied, 1,000 USDC borrowed on the Ethereum replica's Aave V3."""
+"""Borrower used by all timings: 1 WETH supplied, 1,000 USDC borrowed on Aave V3 of a replica of Ethereum."""
 
 from __future__ import annotations
 
@@ -74,15 +74,15 @@ def seconds_a_call(fork: Fork, call: Call, count: int) -> float:
     return (time.perf_counter() - began) / count
 
 
-def open_replica() -> Fork:
-    """Open the replica of Ethereum; it is built in the checkout, as in the tests, if it is missing."""
+def open_replica(world: str = "ethereum") -> Fork:
+    """Open a replica of Ethereum; it is built in the checkout, as in the tests, if it is missing."""
     os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
-    return Fork.replica("ethereum")
+    return Fork.replica(world)
 
 
-def open_position() -> Position:
+def open_position(world: str = "ethereum") -> Position:
     """Return the replica with the position open and ten blocks of interest."""
-    fork = open_replica()
+    fork = open_replica(world)
     pool, weth, usdc = (fork.address_of(name) for name in ("AaveV3.Pool", "WETH", "USDC"))
     fork.deal("WETH", BORROWER, 10**18)
     for token in (weth, usdc):
