@@ -21,6 +21,7 @@ from mayavi.protocols.morpho.abi import ALLOCATOR, VAULT
 from mayavi.protocols.morpho.market import MorphoMarket
 from mayavi.protocols.revert_context import with_context
 from mayavi.protocols.tokens import Erc20, atomic, spending
+from mayavi.worlds.tables.morpho import PUBLIC_ALLOCATOR
 from mayavi.worlds.tables.morpho_market import ALLOCATOR_LABEL, VAULTS, MarketParameters
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class MetaMorphoVault:
 
     @property
     def _allocator(self) -> Contract:
-        return self.fork.contract(self.fork.address_of(ALLOCATOR_LABEL), ALLOCATOR)
+        return self.fork.contract(self.fork.labels.get(ALLOCATOR_LABEL, PUBLIC_ALLOCATOR), ALLOCATOR)
 
     def _market(self, identifier: bytes) -> MorphoMarket:
         return self.blue.market(identifier)

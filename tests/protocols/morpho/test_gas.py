@@ -69,6 +69,15 @@ def test_gas_of_a_vault() -> None:
     assert close(vault.contract.withdraw(10**4 * USDC, ALICE, ALICE, sender=ALICE).gas_used, 125_899)
 
 
+def test_gas_of_a_new_market() -> None:
+    blue = open_blue()
+    constant = bytes([7]) * 20
+    blue.fork.set_code(constant, bytes.fromhex("60015f5260205ff3"))  # a model that returns one and stores nothing
+    blue.contract.enableIrm(constant, sender=blue.contract.owner())
+    parameters = blue.market("wstETH/USDC.86").parameters
+    assert close(blue.contract.createMarket(parameters._replace(irm=constant), sender=ALICE).gas_used, 172_807)
+
+
 @pytest.mark.parametrize("name", ["wstETH/USDC.86", "WBTC/USDC.86"])
 def test_a_market_with_two_price_feeds_costs_more(name: str) -> None:
     blue = open_blue()

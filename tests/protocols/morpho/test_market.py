@@ -6,11 +6,12 @@ from decimal import Decimal
 
 import pytest
 
+from mayavi import Fork
 from mayavi.errors import ActionRefused, BadArgument, CallReverted, InsufficientBalance, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, to_address
 from mayavi.evm.units import WAD
 from mayavi.protocols import Erc20, MorphoBlue
-from mayavi.protocols.morpho.creation import MARKETS, create_market
+from mayavi.protocols.morpho.creation import MARKETS, create_market, create_vault
 from mayavi.protocols.morpho.market import MorphoMarket
 from mayavi.worlds.tables.morpho import BLUE, ORACLES
 from mayavi.worlds.tables.morpho_market import MarketName, MarketParameters
@@ -278,3 +279,19 @@ def test_the_idle_market_has_no_interest() -> None:
     assert idle.parameters.oracle == ZERO_ADDRESS
     assert idle.account(ALICE).supplied == USDC
     assert idle.rates().borrow_per_second_wad == 0
+
+
+@pytest.mark.parametrize("chain", ["base", "arbitrum"])
+def test_morpho_can_be_put_on_another_chain(chain: str) -> None:
+    fork = Fork.replica(chain).copy()
+    market = create_market(fork, "WETH/USDC.86")
+    fork.deal("USDC", ALICE, 10_000 * USDC)
+    fork.deal("WETH", BOB, WAD)
+    market.account(ALICE).supply(10_000 * USDC)
+    market.account(BOB).supply_collateral(WAD)
+    market.account(BOB).borrow(1_000 * USDC)
+    vault = create_vault(fork, "vault", {"WETH/USDC.86": 10**6 * USDC})
+    fork.deal("USDC", ALICE, 5_000 * USDC)
+    vault.deposit(5_000 * USDC, sender=ALICE)
+    assert market.account(BOB).debt == 1_000 * USDC
+    assert vault.allocation() == {"WETH/USDC.86": 5_000 * USDC}

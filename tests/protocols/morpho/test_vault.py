@@ -9,7 +9,7 @@ import pytest
 from mayavi.errors import BadArgument, CallReverted, UnknownName
 from mayavi.evm.address import to_address
 from mayavi.evm.units import WAD
-from mayavi.protocols import MetaMorphoVault
+from mayavi.protocols import MetaMorphoVault, MorphoBlue
 from mayavi.protocols.morpho.creation import MARKETS, create_market, create_vault
 from mayavi.protocols.morpho.vault import ALL
 from mayavi.worlds.tables.morpho import VAULTS
@@ -185,3 +185,21 @@ def test_wrong_vaults_are_refused() -> None:
         create_vault(blue.fork, "mixed", {WSTETH: 1, "wstETH/WETH.94.5": 1})
     with pytest.raises(UnknownName):
         create_vault(blue.fork, "wrong", {"wstETH/USDC.1": 1})
+
+
+def test_a_fork_without_labels_is_read_by_ids_and_addresses() -> None:
+    """As a fork of a node is, whose chain has Morpho and no labels of ours."""
+    vault = open_vault()
+    fork, identifier = vault.fork.copy(), vault.blue.market(WBTC).id
+    for label in [each for each in fork.labels if each.startswith(("Morpho.", "MetaMorpho."))]:
+        del fork.labels[label]
+    blue = MorphoBlue(fork)
+    assert (blue.markets, blue.vaults) == ([], [])
+    assert blue.market(identifier).name == WBTC
+    found = blue.vault(vault.address)
+    assert found.name == "mine"
+    assert found.allocation() == vault.allocation()
+    assert found.flow_caps(identifier) == (0, 0)
+    with pytest.raises(UnknownName, match="unknown Morpho market") as caught:
+        blue.market(WBTC)
+    assert "give an id" in (caught.value.hint or "")
