@@ -43,4 +43,5 @@ from .trading.selling import SellsAbove as SellsAbove
 from .trading.selling import SellsAtOnce as SellsAtOnce
 from .trading.selling import SellsOverSteps as SellsOverSteps
 from .trading.selling import SellsShare as SellsShare
+from .trading.v4_arbitrageur import V4Arbitrageur as V4Arbitrageur
 from .trading.vesting import VestingRecipientAgent as VestingRecipientAgent

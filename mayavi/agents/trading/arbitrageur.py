@@ -82,7 +82,7 @@ class ArbitrageurAgent(Agent):
         if isinstance(found, str):
             return self.rests(found)
         details: Details = {
-            "pool": world.fork.name(self.pool.address),
+            "pool": self._pool_name(world),
             "token_in": found.token_in,
             "token_out": found.token_out,
             "reference_in_e8": prices[found.token_in],
@@ -100,11 +100,10 @@ class ArbitrageurAgent(Agent):
 
     def _trade(self, world: World, prices: dict[str, int]) -> Trade | str:
         """Return the profitable trade, or the reason why there is none."""
-        pool, root = self.pool, self.pool.sqrt_price_x96
-        names = {world.fork.address_of(token): token for token in self.tokens}
-        zero, one = names[pool.token0.address], names[pool.token1.address]
+        root = self.pool.sqrt_price_x96
+        zero, one = self._sides(world)
         fair = Fraction(prices[zero], prices[one])
-        units = pool.token0.decimals, pool.token1.decimals
+        units = Erc20(world.fork, zero).decimals, Erc20(world.fork, one).decimals
         kept = Fraction(_FEE_UNIT - self.fee, _FEE_UNIT)
         # Marginal price equals fair price net of fee: below it when buying token0, above it when selling.
         lowest, highest = (sqrt_price_x96(price, *units, token0=True) for price in (fair * kept, fair / kept))
@@ -118,16 +117,29 @@ class ArbitrageurAgent(Agent):
         if not held:
             self.short_of_capital += 1
             return f"there is no {token_in} to trade with"
+        amount, bought, gas_used = self._quote(world, token_in, token_out, held, limit)
+        gas = gas_value_e8(world, gas_used + _GAS_BESIDE_THE_SWAP, priority_fee_wei=self.priority_fee_wei)
+        profit = self._gain_e8(world, prices, token_in, token_out, amount, bought) - gas
+        if profit <= 0:
+            return "the price is off, and to trade on it does not pay"
+        return Trade(token_in, token_out, amount, bought, limit, profit)
+
+    def _pool_name(self, world: World) -> str:
+        return world.fork.name(self.pool.address)
+
+    def _sides(self, world: World) -> tuple[str, str]:
+        """Return the names of token0 and token1."""
+        names = {world.fork.address_of(token): token for token in self.tokens}
+        return names[self.pool.token0.address], names[self.pool.token1.address]
+
+    def _quote(self, world: World, token_in: str, token_out: str, held: int, limit: int) -> tuple[int, int, int]:
+        """Return the amounts in and out and the gas of a trade up to the limit, with what it holds."""
         uniswap, route = UniswapV3(world.fork), (token_in, token_out, self.fee)
         there = uniswap.quote_exact_output(route, _MORE_THAN_ANY_POOL_HAS, sqrt_price_limit_x96=limit).amount_in
         amount = min(held, there)
         self.short_of_capital += held < there
         quote = uniswap.quote_exact_input(route, amount, sqrt_price_limit_x96=limit)
-        gas = gas_value_e8(world, quote.gas_estimate + _GAS_BESIDE_THE_SWAP, priority_fee_wei=self.priority_fee_wei)
-        profit = self._gain_e8(world, prices, token_in, token_out, amount, quote.amount_out) - gas
-        if profit <= 0:
-            return "the price is off, and to trade on it does not pay"
-        return Trade(token_in, token_out, amount, quote.amount_out, limit, profit)
+        return amount, quote.amount_out, quote.gas_estimate
 
     def _gain_e8(
         self, world: World, prices: dict[str, int], token_in: str, token_out: str, amount_in: int, amount_out: int
@@ -137,16 +149,20 @@ class ArbitrageurAgent(Agent):
 
     def _execute(self, world: World, trade: Trade, prices: dict[str, int]) -> Details:
         # Earlier trades may have moved the price: the limit stops the swap where it no longer pays, or reverts it.
-        swap = UniswapV3(world.fork).swap_exact_input(
-            (trade.token_in, trade.token_out, self.fee),
-            trade.amount_in,
-            sender=self.address,
-            sqrt_price_limit_x96=trade.limit_x96,
-        )
-        gain = self._gain_e8(world, prices, trade.token_in, trade.token_out, swap.amount_in, swap.amount_out)
+        sold, bought = self._swap(world, trade)
+        gain = self._gain_e8(world, prices, trade.token_in, trade.token_out, sold, bought)
         return {
-            "amount_in": swap.amount_in,
-            "amount_out": swap.amount_out,
+            "amount_in": sold,
+            "amount_out": bought,
             "profit_e8": gain,
             "sqrt_price_after_x96": self.pool.sqrt_price_x96,
         }
+
+    def _swap(self, world: World, trade: Trade) -> tuple[int, int]:
+        """Execute a trade; return the amounts in and out."""
+        route = trade.token_in, trade.token_out, self.fee
+        uniswap = UniswapV3(world.fork)
+        swap = uniswap.swap_exact_input(
+            route, trade.amount_in, sender=self.address, sqrt_price_limit_x96=trade.limit_x96
+        )
+        return swap.amount_in, swap.amount_out

@@ -13,6 +13,9 @@ from mayavi.scenarios.build.distributions import distribution
 from mayavi.scenarios.build.pricing import oracle_usd_e8
 from mayavi.scenarios.build.registry import agent_kind
 from mayavi.scenarios.models.agents import Arbitrageur, CurveHolders, LaunchTrader, Traders, VestingRecipient
+from mayavi.scenarios.models.config import pool_tokens
+
+V4_PREFIX = "UniswapV4."
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class OutsidePrice:
 
 @agent_kind(Arbitrageur)
 def build_arbitrageurs(agents: AgentSet, name: str, model: Arbitrageur) -> list[Agent]:
-    """Build arbitrageurs of a Uniswap V3 or Curve pool."""
+    """Build arbitrageurs of a Uniswap V3, Uniswap V4 or Curve pool."""
     from mayavi.agents.trading.arbitrageur import ArbitrageurAgent
     from mayavi.agents.trading.curve_arbitrageur import CurveArbitrageur
 
@@ -48,10 +51,39 @@ def build_arbitrageurs(agents: AgentSet, name: str, model: Arbitrageur) -> list[
         ]
         agents.limits.arbitrageurs += on_curve
         return list(on_curve)
+    if model.pool.startswith(V4_PREFIX):
+        return _v4_arbitrageurs(agents, name, model, names, reference)
     pool = agents.use_pool(model.pool)
     built = [
         ArbitrageurAgent(
             own, pool=pool, capital=capital, reference=reference, to=model.to, priority_fee_wei=model.priority_fee
+        )
+        for own in names
+    ]
+    agents.limits.arbitrageurs += built
+    return list(built)
+
+
+def _v4_arbitrageurs(
+    agents: AgentSet, name: str, model: Arbitrageur, names: list[str], reference: OutsidePrice
+) -> list[Agent]:
+    """Build arbitrageurs of a Uniswap V4 pool that the scenario creates."""
+    from mayavi.agents.trading.v4_arbitrageur import V4Arbitrageur
+
+    created = agents.config.uniswap_v4_pools
+    known = model.pool.removeprefix(V4_PREFIX)
+    tokens = pool_tokens(known)
+    if known not in created or tokens is None:
+        raise BadScenario(f"agents.{name}: there is no pool '{model.pool}'", "create it under `uniswap_v4_pools`")
+    spacing = created[known].tick_spacing
+    built = [
+        V4Arbitrageur(
+            own,
+            pool=(tokens[0], tokens[1], tokens[2] if spacing is None else (tokens[2], spacing)),
+            capital=agents.capital(model.capital),
+            reference=reference,
+            to=model.to,
+            priority_fee_wei=model.priority_fee,
         )
         for own in names
     ]

@@ -216,7 +216,8 @@ class Arbitrageur(AgentSettings):
     count: Count = 1
     """Number of agents."""
     pool: str
-    """Uniswap V3 or Curve pool: WETH/USDC.500, Curve.3pool."""
+    """Uniswap V3 or Curve pool, or Uniswap V4 pool that the scenario creates: WETH/USDC.500, Curve.3pool,
+    UniswapV4.ETH/USDC.500."""
     capital: dict[Symbol, NotNegative]
     """Initial capital in both tokens, such as {WETH: 200_000, USDC: 400_000_000}."""
     to: Literal["edge", "reference"] = "edge"

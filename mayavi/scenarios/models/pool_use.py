@@ -21,7 +21,7 @@ def trades_on_chain(agents: Iterable[BaseModel], own_pools: Container[str], *, u
             return True
         if isinstance(agent, LaunchTrader):
             continue
-        if pool and pool not in own_pools and not pool.startswith("Curve."):
+        if pool and pool not in own_pools and not pool.startswith(("Curve.", "UniswapV4.")):
             return True
         if unknown and not pool and not type(agent).__module__.startswith("mayavi."):
             return True

@@ -73,6 +73,28 @@ def test_collateral_is_unwrapped_for_pools_of_ether() -> None:
     assert float(pool.price("ETH")) < 2_562
 
 
+@pytest.mark.parametrize("pool", ["ETH/USDC.3000", "WETH/USDC.500"])
+def test_an_arbitrageur_brings_a_pool_of_uniswap_v4_to_the_price(pool: str) -> None:
+    arbitrageur = (
+        f"  arb: {{kind: arbitrageur, pool: UniswapV4.{pool}, capital: {{WETH: 50_000, USDC: 100_000_000}}}}\n"
+    )
+    run = play("", text=SCENARIO + arbitrageur)
+    assert not run.broken
+    traded = run.details("arbitrage")
+    assert traded
+    for facts in traded:
+        assert int(facts["profit_e8"]) > 0
+    first, other, fee = pool.split("/")[0], "USDC", int(pool.rpartition(".")[2])
+    price = float(UniswapV4(run.built.world.fork).pool(first, other, fee).price(first))
+    assert price == pytest.approx(2_562.92 * 0.8, rel=fee / 10**6 + 1e-3)
+
+
+def test_an_unknown_pool_of_uniswap_v4_is_refused() -> None:
+    text = SCENARIO + "  arb: {kind: arbitrageur, pool: UniswapV4.ETH/USDC.100, capital: {WETH: 1, USDC: 1}}\n"
+    with pytest.raises(BadScenario, match=r"there is no pool 'UniswapV4\.ETH/USDC.100'"):
+        build(load_text(text).config, Fork.replica("ethereum"), seed=1)
+
+
 def test_the_world_is_what_the_scenario_says() -> None:
     fork = Fork.replica("ethereum")
     set_up(load_text(SCENARIO).config, fork)
