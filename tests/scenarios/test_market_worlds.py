@@ -12,6 +12,7 @@ from mayavi.scenarios import registry
 from mayavi.scenarios.loading import load_scenario
 from mayavi.scenarios.models.config import CHAINS, MARKET_CHAINS
 from mayavi.scenarios.models.world import WorldOptions
+from mayavi.sim.store import Store
 from mayavi.worlds import market_names
 from mayavi.worlds.tables.market import load_market
 from tests.scenarios.test_library import FEW
@@ -77,3 +78,17 @@ def test_a_chain_with_a_market_alone_is_a_chain_like_others(tmp_path: Path) -> N
 
 def test_every_chain_of_a_market_is_a_chain_of_scenarios() -> None:
     assert {load_market(name).chain for name in market_names()} == {*CHAINS, *MARKET_CHAINS}
+
+
+@pytest.mark.parametrize(
+    ("override", "start"),
+    [
+        ("world=ethereum@2025-12", "replica ethereum@2025-12"),
+        ("block=18085863", "replica at block 18085863"),
+        ("seed=1", "replica"),
+    ],
+)
+def test_a_stored_run_names_the_world_it_started_from(tmp_path: Path, override: str, start: str) -> None:
+    store = tmp_path / "runs.duckdb"
+    mayavi.run("aave_borrower", overrides=[override, "steps=1"], store=store)
+    assert Store(store).run("latest").start == start

@@ -20,7 +20,7 @@ def run_facts(run: RunRecord) -> list[tuple[str, str]]:
     facts = [
         ("run", run.run_id),
         ("scenario", run.scenario),
-        ("chain", f"{run.chain}, from {run.source}"),
+        ("chain", f"{run.chain}, from {run.start}"),
         ("seed", str(run.seed)),
         ("steps", f"{run.steps:,}{done}"),
         ("started", f"{run.started_at:%Y-%m-%d %H:%M:%S} UTC{took}"),

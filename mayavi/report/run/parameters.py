@@ -150,7 +150,7 @@ def provenance(rows: RunRows) -> Provenance:
         ("mayavi", run.versions.get("mayavi", "unknown")),
         ("run", run.run_id),
         ("scenario", run.scenario),
-        ("chain", f"{run.chain}, from a {run.source}"),
+        ("chain", f"{run.chain}, from a {run.start}"),
         ("steps", f"{run.steps_done if run.steps_done is not None else '?'} of {run.steps}"),
         ("status", run.status),
         ("final world", run.final_world_digest or "none: the run did not end"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from mayavi.sim.store.export import export_runs
 from mayavi.sim.store.location import store_path
 from mayavi.sim.store.recorder import SegmentRecorder
 from mayavi.sim.store.relation import Rows
+
+_WORLD_KEYS = re.compile(r"^(world|block): (\S+)$", re.MULTILINE)  # of a scenario as it is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,14 @@ class RunRecord:
     failed_count: int | None
     raised_count: int | None
     snapshot_count: int | None
+
+    @property
+    def start(self) -> str:
+        """World that the run started from, in words: `replica ethereum@2025-12`, `replica at block 17666333`."""
+        named = dict(_WORLD_KEYS.findall(self.scenario_text))
+        if named.get("world", "null") != "null":
+            return f"{self.source} {named['world']}"
+        return self.source if named.get("block", "null") == "null" else f"{self.source} at block {named['block']}"
 
 
 @dataclass(frozen=True, slots=True)
