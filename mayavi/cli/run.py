@@ -29,7 +29,10 @@ MANY_ACCOUNTS = 200
 ScenarioName = Annotated[
     str, typer.Argument(metavar="SCENARIO", help="A name from `mayavi scenarios list`, or the path of a YAML file.")
 ]
-ChainOption = Annotated[str | None, typer.Option("--chain", help="The chain; by default the scenario's own.")]
+ChainOption = Annotated[
+    str | None,
+    typer.Option("--chain", help="The chain, or a market of it (base@2025-12); by default the scenario's own."),
+]
 StepsOption = Annotated[int | None, typer.Option("--steps", help="Number of steps; by default the scenario's own.")]
 JobsOption = Annotated[
     int | None, typer.Option("--jobs", metavar="N", help="Number of processes; by default one per core.")

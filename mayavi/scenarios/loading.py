@@ -23,6 +23,7 @@ from mayavi.scenarios.models.world import WorldOptions, resolve_snapshot, world_
 from mayavi.settings.document import Document, to_yaml
 from mayavi.settings.document_kind import Place
 from mayavi.settings.validation import checked, joined
+from mayavi.worlds.tables.paths import market_chain
 
 if TYPE_CHECKING:
     from mayavi.markets.series import Series
@@ -82,8 +83,9 @@ def load_scenario(
 ) -> Scenario:
     """Load a scenario by name or path and apply `chain`, `steps`, `world` and each `a.b=c` of `overrides`.
 
-    `grid` holds the overrides of a point of a sweep, which errors call `--grid`. Raises `BadScenario` with the place of
-    what is wrong, and `UnknownName` with the nearest names. `check` may refuse what a document names.
+    `chain` may be a market of Aave V3.6, such as `base@2025-12`. `grid` holds the overrides of a point of a sweep,
+    which errors call `--grid`. Raises `BadScenario` with the place of what is wrong, and `UnknownName` with the nearest
+    names. `check` may refuse what a document names.
 
     `kind: my_agents:Saver` imports code, from the folder of the file or an installed package. `import_paths=False`
     refuses that, as does `MAYAVI_ALLOW_IMPORT_PATHS=0`.
@@ -167,7 +169,11 @@ def _load_document(
                 raise UsageError(f"the chain is given twice: --chain {chain} and {flag} {option}", "leave one out")
             document.override(option, flag)
     if chain is not None:
-        document.put(("chain",), chain, f"--chain {chain}")
+        own = chain
+        if "@" in chain:  # a market of Aave V3.6, which is a world of its chain
+            own = market_chain(chain)
+            document.put(("world",), chain, f"--chain {chain}")
+        document.put(("chain",), own, f"--chain {chain}")
     _apply_chain(document)
     _expand_positions(document)
     if steps is not None:

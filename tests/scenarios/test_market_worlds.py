@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mayavi
-from mayavi.errors import BadScenario
+from mayavi.errors import BadScenario, UnknownName
 from mayavi.scenarios import registry
 from mayavi.scenarios.loading import load_scenario
 from mayavi.scenarios.models.config import CHAINS, MARKET_CHAINS
@@ -92,3 +92,11 @@ def test_a_stored_run_names_the_world_it_started_from(tmp_path: Path, override: 
     store = tmp_path / "runs.duckdb"
     mayavi.run("aave_borrower", overrides=[override, "steps=1"], store=store)
     assert Store(store).run("latest").start == start
+
+
+def test_the_option_of_the_chain_takes_a_market_too() -> None:
+    config = load_scenario("depeg_cascade", chain="base@2025-12").config
+    assert (config.chain, config.world) == ("base", "base@2025-12")
+    with pytest.raises(UnknownName, match="unknown chain 'bse@2025-12'") as refused:
+        load_scenario("depeg_cascade", chain="bse@2025-12")
+    assert "base@2025-12" in (refused.value.hint or "")
