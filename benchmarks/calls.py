@@ -21,7 +21,8 @@ ROUNDS = 121
 SHORT_CALL_MORE_US = 3.0
 LONG_CALL_MORE = 0.05
 BARE = "bare revm"
-LATER_WORLD = "ethereum@2025-12"
+LATER_WORLD, LATER_RULES = "ethereum@2025-12", "prague"
+"""The rules before Osaka, which caps the gas of a transaction below what the yardstick gives it."""
 KINDS = {"frozen": "Fork on a frozen world", "written": "Fork with writes"}
 
 
@@ -29,7 +30,7 @@ def measure(effort: Effort) -> Section:
     """Measure every call on frozen and modified worlds of both generations of Aave, and the cost of the codecs."""
     section = Section("calls", "one call through Fork, calldata encoded beforehand, against bare revm")
     yardstick = load_yardstick()
-    older, later = open_position(), open_position(LATER_WORLD)
+    older, later = open_position(), open_position(LATER_WORLD, LATER_RULES)
     renamed = [replace(call, name=f"{call.name} of V3.6") for call in later.calls if call.to == later.pool]
     for position, call in [*((older, call) for call in older.calls), *((later, call) for call in renamed)]:
         timings = time_call(call, position, yardstick, effort)

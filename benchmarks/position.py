@@ -74,15 +74,15 @@ def seconds_a_call(fork: Fork, call: Call, count: int) -> float:
     return (time.perf_counter() - began) / count
 
 
-def open_replica(world: str = "ethereum") -> Fork:
+def open_replica(world: str = "ethereum", hardfork: str | None = None) -> Fork:
     """Open a replica of Ethereum; it is built in the checkout, as in the tests, if it is missing."""
     os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
-    return Fork.replica(world)
+    return Fork.replica(world, hardfork=hardfork)
 
 
-def open_position(world: str = "ethereum") -> Position:
+def open_position(world: str = "ethereum", hardfork: str | None = None) -> Position:
     """Return the replica with the position open and ten blocks of interest."""
-    fork = open_replica(world)
+    fork = open_replica(world, hardfork)
     pool, weth, usdc = (fork.address_of(name) for name in ("AaveV3.Pool", "WETH", "USDC"))
     fork.deal("WETH", BORROWER, 10**18)
     for token in (weth, usdc):
