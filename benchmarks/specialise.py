@@ -19,6 +19,8 @@ from mayavi.gym_env import make_rows
 
 ROWS, QUICK_ROWS = 256, 32
 ROUNDS = 11
+RUNS = 4
+"""Runs of a round: a round of the other mode leaves the caches cold."""
 MODES = ("off", "on")
 WARM_UP = 4_000
 """Rows that run before the timing: by then the paths are recorded and compiled."""
@@ -108,6 +110,9 @@ def measured(subject: Subject, fork: Fork, rows: int, effort: Effort, section: S
     streams = {mode: np.random.default_rng(3) for mode in MODES}
 
     def seconds(mode: str) -> float:
+        return sum(run_seconds(mode) for _ in range(RUNS)) / RUNS
+
+    def run_seconds(mode: str) -> float:
         rng = streams[mode]
         given = {"amount": rng.integers(1, subject.most, rows, endpoint=True), "pause": rng.integers(1, 30, rows)}
         began = time.process_time()
@@ -116,7 +121,7 @@ def measured(subject: Subject, fork: Fork, rows: int, effort: Effort, section: S
         assert (told.status("status") == SUCCESS).all(), f"{subject.name} fails"
         return took / rows
 
-    for _ in range(max(WARM_UP // rows, 3)):
+    for _ in range(max(WARM_UP // (RUNS * rows), 3)):
         for mode in MODES:
             seconds(mode)
     fleets["on"].finish_compiling()
