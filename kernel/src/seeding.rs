@@ -47,7 +47,7 @@ pub fn stream_words<'py>(
         (0..skipped).for_each(|_| generator.step());
         words.extend((0..count).map(|_| generator.draw()));
     }
-    Ok(PyArray1::from_vec(py, words).reshape([states.len(), count])?)
+    PyArray1::from_vec(py, words).reshape([states.len(), count])
 }
 
 /// PCG64 as NumPy has it: 128 bits of state, 64 bits a draw (XSL-RR).
