@@ -50,7 +50,7 @@ $(call drop,node,$(CONTRACTS_MADE) $(NODE_PACKAGES:%=$(NODE_MODULES)/%/package.j
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help setup bytecode demo test chromium test-fast check check-python check-kernel check-web check-workflows check-tables wheel format docs gallery bench clean clean-all
+.PHONY: help setup bytecode demo test chromium test-fast test-kernel check check-python check-kernel check-web check-workflows check-tables wheel format docs gallery bench clean clean-all
 
 help:  ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -76,6 +76,10 @@ chromium:
 
 test-fast: setup $(STAMPS)/rl  ## run the fast tests only: nothing slow, no node, no checks
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(call PYTEST,0) -q -m "not slow and not node"
+
+test-kernel: $(STAMPS)/python  ## run the Rust tests of the code generator (some minutes)
+	@tools/toolchain cargo >/dev/null
+	@$(CARGO) test --quiet --manifest-path kernel/Cargo.toml --lib --locked
 
 check: check-python check-kernel check-web check-workflows  ## run ruff, mypy, import-linter, stubtest, cargo fmt, clippy, tsc, biome, actionlint
 
