@@ -176,7 +176,9 @@ def open_with_progress(world: WorldSource) -> Fork:
     if world.kind != "replica":
         with activity("opening the world"):
             return world.open()
-    what = f"building the replica of {world.chain}" + ("" if world.block is None else f" at block {world.block}")
+    what = f"building the replica of {world.world or world.chain}" + (
+        "" if world.block is None else f" at block {world.block}"
+    )
     with counted(what, "steps") as advance:
         announced = is_styled(sys.stderr)  # the bar says it
 
