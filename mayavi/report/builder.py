@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mayavi.report.page import Block, Chart, Page, Section
 from mayavi.report.run.actions import action_section
 from mayavi.report.run.evidence import account_section, failure_section, kpi_section
+from mayavi.report.run.own_contracts import contract_section
 from mayavi.report.run.parameters import parameter_section, provenance
 from mayavi.report.run.rows import RunRows, opened
 from mayavi.report.shapes import borrower, cascade, curve, launch, market, vesting
@@ -56,6 +57,7 @@ def page_of(rows: RunRows) -> Page:
     run = rows.run
     answer = shape_of(rows).answer(rows)
     evidence: tuple[Section | None, ...] = (
+        contract_section(rows),
         account_section(rows),
         failure_section(rows),
         action_section(rows),
