@@ -92,7 +92,7 @@ def position(
 
     fork = open_fork(chain, rpc=rpc, rpc_url=rpc_url, block=block, snapshot=snapshot)
     kind = "snapshot" if snapshot else "replica" if fork.source.get("kind") == "replica" else "chain"
-    world = f"{known_chain(fork.chain_id).name} {kind}"
+    world = f"{fork.source.get('world') or known_chain(fork.chain_id).name} {kind}"
     address = fork.address_of(account)
     refuse_absent(fork, protocol, world)
     with activity(f"reading the position of {account}"):

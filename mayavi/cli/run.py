@@ -138,7 +138,7 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
         def started(self, request: RunRequest) -> None:
             # Printed before the first step, so that the id of an interrupted run is known.
             name, config = request.scenario.name, request.scenario.config
-            place = config.chain if config.block is None else f"{config.chain}, block {config.block}"
+            place = (config.world or config.chain) + ("" if config.block is None else f", block {config.block}")
             heading = f"{name} · {place} · seed {request.seed} · run {request.run_id}"
             print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
             self.request = request
@@ -176,7 +176,9 @@ def open_with_progress(world: WorldSource) -> Fork:
     if world.kind != "replica":
         with activity("opening the world"):
             return world.open()
-    what = f"building the replica of {world.chain}" + ("" if world.block is None else f" at block {world.block}")
+    what = f"building the replica of {world.world or world.chain}" + (
+        "" if world.block is None else f" at block {world.block}"
+    )
     with counted(what, "steps") as advance:
         announced = is_styled(sys.stderr)  # the bar says it
 

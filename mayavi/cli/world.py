@@ -193,4 +193,4 @@ def print_section(title: str, lines: Sequence[str]) -> None:
     print(f"\n{title}")
     for line in lines:
         width = min(get_terminal_size((120, 24)).columns, 120)
-        print("\n".join(wrap(line, width, initial_indent="  - ", subsequent_indent="    ")))
+        print("\n".join(wrap(line, width, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)))

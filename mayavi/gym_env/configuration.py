@@ -14,7 +14,7 @@ from mayavi.settings.document_kind import DocumentKind
 from mayavi.settings.model import Model
 from mayavi.settings.validation import checked_values
 
-ENVIRONMENT = DocumentKind("environment", owner="this environment")
+ENVIRONMENT = DocumentKind("environment", owner="this environment", other_keys=("world", "source", "threads"))
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")

@@ -174,7 +174,7 @@ def make_rows(
     name, named = split_name(name)
     kind = entry(name).load()
     if isinstance(world, str):
-        world, chain = _named_world(world)
+        world, chain = named_world(world)
         settings = {"chain": chain, **settings} if kind.takes_world else settings
     settled = configured(kind.config_type, config, named | settings)
     if specialise is not None and issubclass(kind, ChainRowsEnv):
@@ -185,7 +185,7 @@ def make_rows(
     return kind(settled, rows, threads=threads)
 
 
-def _named_world(name: str) -> tuple[WorldSource, str]:
+def named_world(name: str) -> tuple[WorldSource, str]:
     """Return the replica `name`, of a chain or of a market, and its chain."""
     from mayavi.worlds.source import WorldSource
     from mayavi.worlds.tables.paths import chain_names
@@ -196,11 +196,11 @@ def _named_world(name: str) -> tuple[WorldSource, str]:
     return found, str(found.chain)
 
 
-def refuse_world(name: str, world: WorldSource | Fork | None, source: str | None) -> None:
+def refuse_world(name: str, world: WorldSource | Fork | str | None, source: str | None) -> None:
     """Raise `UsageError` if a world is given to an environment that stands on no chain."""
     from mayavi.worlds.source import WorldSource
 
-    if chosen_world(world, source) not in (None, WorldSource()):
+    if isinstance(world, str) or chosen_world(world, source) not in (None, WorldSource()):
         raise UsageError(f"'{name}' stands on no chain, and so on no world", "leave the source out")
 
 
@@ -216,8 +216,13 @@ def check_single_agent(name: str) -> None:
 
 def chosen_world(world: WorldSource | Fork | None, source: str | None) -> WorldSource | Fork | None:
     """Return `world`, or the world that `source` names."""
+    from mayavi.evm.fork import Fork
     from mayavi.worlds.source import WorldSource
 
+    if not isinstance(world, WorldSource | Fork | None):
+        raise UsageError(
+            f"the world is {world!r}, of type {type(world).__name__}", 'name one: world="ethereum@2025-12"'
+        )
     if source is None:
         return world
     if world is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mayavi.report.page import Block, Chart, Page, Section
 from mayavi.report.run.actions import action_section
 from mayavi.report.run.evidence import account_section, failure_section, kpi_section
+from mayavi.report.run.own_contracts import contract_section
 from mayavi.report.run.parameters import parameter_section, provenance
 from mayavi.report.run.rows import RunRows, opened
 from mayavi.report.shapes import borrower, cascade, curve, launch, market, vesting
@@ -56,6 +57,7 @@ def page_of(rows: RunRows) -> Page:
     run = rows.run
     answer = shape_of(rows).answer(rows)
     evidence: tuple[Section | None, ...] = (
+        contract_section(rows),
         account_section(rows),
         failure_section(rows),
         action_section(rows),
@@ -63,8 +65,8 @@ def page_of(rows: RunRows) -> Page:
         kpi_section(rows),
     )
     return Page(
-        title=f"{run.scenario} on {run.chain}, seed {run.seed}",
-        subject=f"{run.scenario} · {run.chain} · seed {run.seed} · run {run.run_id}",
+        title=f"{run.scenario} on {run.place}, seed {run.seed}",
+        subject=f"{run.scenario} · {run.place} · seed {run.seed} · run {run.run_id}",
         verdict=answer.verdict,
         tiles=answer.tiles,
         summary=answer.summary,

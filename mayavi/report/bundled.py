@@ -22,9 +22,9 @@ def run_report(run: BundledRun, tables: Tables) -> bytes:
     from mayavi.sim.store.restored import RUN_ID, restored
 
     with restored(run, tables) as store:
-        page = run_page(store, RUN_ID)
+        page, place = run_page(store, RUN_ID), store.run(RUN_ID).place
     facts = tuple((name, value) for name, value in page.provenance.facts if name not in _LOCAL)
-    subject = f"{run.scenario} · {run.chain} · seed {run.seed} · from a bundle"
+    subject = f"{run.scenario} · {place} · seed {run.seed} · from a bundle"
     return render(replace(page, subject=subject, provenance=replace(page.provenance, facts=facts))).encode()
 
 

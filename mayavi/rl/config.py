@@ -264,7 +264,8 @@ def parse_settings(options: Iterable[str], env_settings: Iterable[str]) -> dict[
         elif key.removeprefix("env.") in theirs:
             env_config[key.removeprefix("env.")] = value
         else:
-            raise UnknownName.of("setting", key, own | theirs, "docs/how-to/train.md lists them")
+            named = f"a world is named by `--source replica:{value}`" if key.removeprefix("env.") == "world" else None
+            raise UnknownName.of("setting", key, own | theirs, named or "docs/how-to/train.md lists them")
     return {**values, "env_config": env_config} if env_config else values
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mayavi.errors import UsageError
 from mayavi.gym_env.adapters.single import MayaviEnv
 from mayavi.gym_env.configuration import configured
-from mayavi.gym_env.registry import chosen_world
+from mayavi.gym_env.registry import chosen_world, named_world
 from mayavi.scenario_env.config import ScenarioEnvConfig
 from mayavi.scenario_env.rows import ScenarioRows
 from mayavi.scenario_env.simulations import Simulations
@@ -36,7 +36,7 @@ class ScenarioEnv(MayaviEnv):
         learner: Mapping[str, Any] | None = None,
         render_mode: str | None = None,
         config: Mapping[str, object] | ScenarioEnvConfig | None = None,
-        world: WorldSource | Fork | None = None,
+        world: WorldSource | Fork | str | None = None,
         source: str | None = None,
         threads: int | None = None,
         **settings: Any,
@@ -47,6 +47,9 @@ class ScenarioEnv(MayaviEnv):
             given["scenario"] = str(scenario)
         elif episodes is not None and (given or world is not None or source is not None):
             raise UsageError("simulations of Python agents bring their own learner and world", "leave the others out")
+        if isinstance(world, str):
+            world, chain = named_world(world)
+            settings = {"chain": chain, **settings}
         settled = configured(ScenarioEnvConfig, config, settings | given)
         rows = ScenarioRows(settled, 1, world=chosen_world(world, source), threads=threads, episodes=episodes)
         super().__init__(rows, render_mode=render_mode)

@@ -30,6 +30,8 @@ class DocumentKind:
     """Hint where the file is too large."""
     keys_hint: str | None = None
     """Hint for an unknown key that resembles none; by default the known keys are listed."""
+    other_keys: tuple[str, ...] = ()
+    """Keys beside those of the model, which a misspelt key may mean."""
     place_hints: Mapping[Place, str] = field(default_factory=dict)
     """Hints for a value that is missing, or a collection of the wrong length, at a place."""
     override_example: str = "key=value"

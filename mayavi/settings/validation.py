@@ -172,7 +172,7 @@ def _missing(document: Document, place: Place, missing: str) -> UsageError:
 
 def _unknown_key(document: Document, place: Place, facts: Mapping[str, Any]) -> UsageError:
     kind, key, known = document.kind, str(facts["keys"][0]), [str(each) for each in facts["known"]]
-    nearest = did_you_mean(key, known) or kind.keys_hint
+    nearest = did_you_mean(key, [*known, *kind.other_keys]) or kind.keys_hint
     if kind.owner is not None and not place:
         message, hint = f"{kind.owner} has no setting '{key}'", nearest or f"it has {', '.join(known)}"
     else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mayavi.worlds.tables.paths import chain_names
+
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
@@ -13,4 +15,5 @@ def hint_for_missing(fork: Fork, otherwise: str) -> str:
     world = fork.source.get("world")
     if world is None:
         return otherwise
-    return f"`mayavi world info {world}` says what that world has; '{fork.source['chain']}' may have it"
+    older = f"; '{fork.source['chain']}' may have it" if fork.source["chain"] in chain_names() else ""
+    return f"`mayavi world info {world}` says what that world has{older}"

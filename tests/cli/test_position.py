@@ -73,6 +73,7 @@ def test_on_a_replica_an_account_without_a_position_is_said_to_have_none(run_may
     finished = run_mayavi("position", ALICE, "--chain", "base")
     assert finished.returncode == 0
     assert "nothing on Aave V3" in finished.stdout
+    assert " on the base@2025-12 replica, block 39" in run_mayavi("position", ALICE, "--chain", "base@2025-12").stdout
     assert positions(run_mayavi("position", ALICE, "--chain", "base", "--json"))["Aave V3"]["health_factor_wad"] is None
 
 

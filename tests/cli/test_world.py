@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from mayavi import Fork
 from mayavi.evm.snapshot.file import read_info
+from mayavi.worlds.tables.market import load_market
 
 
 def test_list_names_the_chains_and_whether_they_are_built(run_mayavi, tmp_path: Path) -> None:
@@ -131,6 +133,10 @@ def test_info_of_a_market_says_what_is_recorded_and_what_is_assumed(run_mayavi, 
     text = run_mayavi("world", "info", "plasma", env=here).stdout
     recorded, assumed = text.index("\nrecorded\n"), text.index("\nassumed\n")
     assert recorded < text.index("protocol-v3.6-upgrade") < assumed < text.index("nobody has borrowed")
+    words = set(re.split(r"[\s(),]+", run_mayavi("world", "info", "ethereum@2025-12", env=here).stdout))
+    assert {
+        each.symbol for each in load_market("ethereum@2025-12").aave.reserves
+    } <= words  # no name is broken over lines
     found = json.loads(run_mayavi("world", "info", "plasma", "--json", env=here).stdout)
     assert found["world"] == "plasma@2025-12"
     assert {each["subject"] for each in found["assumed"]} >= {"debt", "ratio caps", "principal tokens", "time"}

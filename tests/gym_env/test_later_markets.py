@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mayavi.gym_env  # noqa: F401  (registers the environments)
+from mayavi import Fork
 from mayavi.errors import UsageError
 from mayavi.evm.fleet import Fleet, Program, Words
 from mayavi.gym_env.liquidator.env import AaveLiquidatorRows
@@ -16,6 +17,8 @@ from mayavi.gym_env.registry import make_rows
 from mayavi.protocols import AaveV3
 from mayavi.protocols.aave.rules.liquidation import Claim, ClaimWords, Priced
 from mayavi.protocols.aave.rules.v36 import RulesV36
+from mayavi.scenario_env import ScenarioEnv
+from mayavi.worlds.missing import hint_for_missing
 from tests.protocols.aave.market_v36 import market_v36_fork
 
 WORLD = "ethereum@2025-12"
@@ -80,6 +83,35 @@ def test_an_environment_without_a_chain_takes_no_world() -> None:
         make_rows("rwa", 1, world=WORLD)
     with pytest.raises(UsageError, match="both a world and a source"):
         make_rows("aave", 1, world=WORLD, source="replica")
+
+
+@pytest.mark.parametrize("env_id", ["mayavi/AaveBorrower-v0", "mayavi/Scenario-v0"])
+def test_a_world_that_is_none_is_refused(env_id: str) -> None:
+    cases: list[tuple[dict[str, Any], str, str]] = [
+        ({"world": "ethereum@2025-13"}, "unknown chain 'ethereum@2025-13'", "did you mean 'ethereum@2025-12'"),
+        ({"world": 5}, "the world is 5, of type int", 'world="ethereum@2025-12"'),
+        ({"wrld": WORLD}, "this environment has no setting 'wrld'", "did you mean 'world'?"),
+    ]
+    for given, message, hint in cases:
+        with pytest.raises(UsageError, match=message) as caught:
+            gymnasium.make(env_id, **given)
+        assert hint in str(caught.value.hint)
+    with pytest.raises(UsageError, match="'rwa' stands on no chain"):
+        gymnasium.make("mayavi/RWAYield-v0", world=WORLD)
+
+
+def test_a_scenario_is_played_on_a_named_world() -> None:
+    env = gymnasium.make("mayavi/Scenario-v0", scenario="learning_borrower", world=WORLD)
+    assert isinstance(env.unwrapped, ScenarioEnv)
+    assert env.unwrapped.env.world_digest == make_rows("scenario", 1, source=f"replica:{WORLD}").world_digest
+    env.close()
+
+
+def test_what_a_chain_without_an_older_world_lacks_is_not_sought_there() -> None:
+    for world, older in (("plasma", ""), ("polygon@2025-12", "; 'polygon' may have it")):
+        fork = Fork.replica(world)
+        name = fork.source["world"]
+        assert hint_for_missing(fork, "") == f"`mayavi world info {name}` says what that world has{older}"
 
 
 @pytest.mark.parametrize("cover_usd", [0, 100, 900, 1_200, 2_500, 4_100, 4_999, 5_000])

@@ -8,6 +8,7 @@ import pytest
 
 import mayavi
 from mayavi.errors import BadScenario, UnknownName
+from mayavi.report.builder import run_page
 from mayavi.scenarios import registry
 from mayavi.scenarios.loading import load_scenario
 from mayavi.scenarios.models.config import CHAINS, MARKET_CHAINS
@@ -100,3 +101,20 @@ def test_the_option_of_the_chain_takes_a_market_too() -> None:
     with pytest.raises(UnknownName, match="unknown chain 'bse@2025-12'") as refused:
         load_scenario("depeg_cascade", chain="bse@2025-12")
     assert "base@2025-12" in (refused.value.hint or "")
+
+
+def test_a_run_on_a_market_names_it_and_the_debt_that_was_burnt(run_mayavi, tmp_path: Path) -> None:
+    """The heading, the list of runs, and the report's heading, command, tile, chart and summary."""
+    store = tmp_path / "runs.duckdb"
+    finished = run_mayavi("run", "depeg_cascade", "--chain", WORLD, "--seed", "7", "--store", str(store))
+    assert finished.stdout.startswith(f"depeg_cascade · {WORLD} · seed 7 · run ")
+    assert "in 9 accounts, all of it burnt as Aave's deficit" in finished.stdout
+    assert WORLD in run_mayavi("runs", "list", "--store", str(store)).stdout
+
+    page = run_page(Store(store), Store(store).run("latest").run_id)
+    assert (page.title, page.subject.split(" · ")[1]) == (f"depeg_cascade on {WORLD}, seed 7", WORLD)
+    assert page.provenance.command == f"mayavi run depeg_cascade --chain {WORLD} --seed 7"
+    assert page.tiles[0].change.endswith("; all of it burnt as a deficit")
+    assert page.hero is not None
+    assert page.hero.title.startswith("Bad debt appears when WETH is at −30")
+    assert any("Aave burnt it: nobody owes it any longer" in each for each in page.summary)

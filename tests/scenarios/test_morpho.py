@@ -113,6 +113,7 @@ def test_parameters_are_set_by_their_owners() -> None:
         ("parameters.morpho.steakUSDC.fee=60%", "MaxFeeExceeded"),
         ("parameters.morpho.steakETH.fee=1%", "unknown MetaMorpho vault 'steakETH'"),
         ("parameters.morpho.wstETH/USDC.77.fee=1%", "unknown Morpho market 'wstETH/USDC.77'"),
+        (f"parameters.morpho.{WSTETH}.lltv=90%", "the LLTV of a Morpho market never changes"),
         (f"parameters.morpho.{WSTETH}.ltv=1%", "'ltv' is not a parameter of morpho.wstETH/USDC.86"),
         (f"parameters.morpho.steakUSDC.{WSTETH}.fee=1%", "is not a parameter of morpho.steakUSDC.wstETH/USDC.86"),
         ("agents.loopers.market=cUSDCv3", "is no name of one"),

@@ -12,6 +12,8 @@ import yaml
 import mayavi
 from mayavi.errors import CompileError, UsageError
 from mayavi.evm import Fork
+from mayavi.report.builder import run_page
+from mayavi.report.page import Chart
 from mayavi.scenarios.build.build import set_up
 from mayavi.scenarios.loading import load_scenario, load_text
 from tests.conftest import REPOSITORY
@@ -48,6 +50,14 @@ def test_the_example_runs_and_its_figures_follow_the_actions(tmp_path: Path) -> 
     assert len(prices) == 25
     assert prices == sorted(prices)  # exit fees stay in the vault
     assert prices[0] == 10**18 < prices[-1]
+
+    page = run_page(run.store, run.run_id)
+    section = next((each for each in page.sections if each.title == "Your contracts"), None)
+    drawn = [page.hero, *(section.blocks if section else ())]
+    titles = {each.title.split()[0] for each in drawn if isinstance(each, Chart)}
+    assert {f"{row.subject}.{row.metric}" for row in run.snapshots if row.subject in ("vault", "gold")} <= titles
+    assert page.hero is not None
+    assert page.hero.title in page.verdict.sentence
 
 
 @pytest.mark.slow(3)

@@ -28,6 +28,8 @@ def test_its_files_run_from_an_empty_folder(run_mayavi: RunMayavi, tmp_path: Pat
     assert ran.returncode == 0, ran.stderr
     assert "15 transactions" in ran.stdout
     assert "failed" not in ran.stdout
+    told = run_mayavi("report", "latest", *store, cwd=tmp_path)
+    assert "In 15 actions, bank.deposits goes from 0 to 53.7." in told.stdout, told.stderr
 
     made = run_mayavi("new", "protocol", "bank", "--artifact", "Bank.sol", "--json", cwd=tmp_path)
     assert made.returncode == 0, made.stderr

@@ -144,7 +144,8 @@ class LiquidatorAgent(Agent):
                 raise BadArgument(
                     f"liquidator '{self.name}' sells {collateral} for {debt} by a route from "
                     f"{world.fork.name(found.token_in)} to {world.fork.name(found.token_out)}",
-                    f'give a route for each pair: routes={{("{collateral}", "{debt}"): …}}',
+                    "a route ends in the debt (after `pendle` by `then`); give one for each pair, "
+                    f'routes={{("{collateral}", "{debt}"): …}}',
                 )
 
     # -- steps --------------------------------------------------------------------------------------------------------

@@ -56,6 +56,10 @@ def lending_facts(run: Run) -> tuple[Facts, set[str]]:
         liquidated += f" of debt in {plural(accounts, 'account')}"
     if accounts := int(kpis["bad_debt_accounts"]):
         bad += f" in {plural(accounts, 'account')}"
+    if kpis.get("deficit"):
+        burnt = kpis.exact("deficit")
+        part = "all" if burnt.value == kpis.exact("bad_debt").value else shown(burnt)
+        bad += f", {part} of it burnt as Aave's deficit"
     names = {
         "liquidated",
         "liquidated_accounts",
@@ -63,6 +67,7 @@ def lending_facts(run: Run) -> tuple[Facts, set[str]]:
         "liquidations_failed",
         "bad_debt",
         "bad_debt_accounts",
+        "deficit",
     }
     return [("liquidated", liquidated), ("bad debt", bad)], names
 

@@ -149,7 +149,7 @@ def print_explanation(found: Explanation) -> None:
 
     run = found.run
     whose = "" if found.agent == found.account else f" (of agent {found.agent})"
-    print(f"{found.account}{whose} in {run.scenario} on {run.chain}, seed {run.seed}, run {run.run_id}")
+    print(f"{found.account}{whose} in {run.scenario} on {run.place}, seed {run.seed}, run {run.run_id}")
     rows: list[tuple[str, str, str]] = []
     last_health = ""
     for step in found.steps:

@@ -44,9 +44,10 @@ class SweepTerminal(SweepListener):
 
     def planned(self, request: SweepRequest, plan: Plan) -> None:
         """Print the heading and start the progress bar."""
-        name, chain = request.scenarios[0].name, request.scenarios[0].config.chain
+        name, config = request.scenarios[0].name, request.scenarios[0].config
+        place = config.world or config.chain
         print(
-            f"{name} · {chain} · {self.describe(request, plan)} · {plan.sweep_id}", file=self.heading_file, flush=True
+            f"{name} · {place} · {self.describe(request, plan)} · {plan.sweep_id}", file=self.heading_file, flush=True
         )
         self.request, self.plan = request, plan
         self.advance = self.bars.enter_context(counted(self.doing, "runs", eta=True))

@@ -80,7 +80,7 @@ def list_runs(
                 (
                     run.run_id,
                     run.scenario,
-                    run.chain,
+                    run.place,
                     str(run.seed),
                     f"{run.steps if run.steps_done in (None, run.steps) else f'{run.steps_done} of {run.steps}'}",
                     format_count(run.action_count),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mayavi.errors import BadArgument, ExecutionError, UnknownName, UsageError
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
-from mayavi.protocols.arguments import address_on
+from mayavi.protocols.arguments import address_on, chain_name
 from mayavi.protocols.morpho.blue import MorphoBlue
 from mayavi.protocols.tokens import Erc20, atomic
 from mayavi.worlds.tables import morpho as facts
@@ -36,7 +36,16 @@ _CAP = 1_000_000_000 * 10**6
 
 
 def add_morpho(fork: Fork) -> MorphoBlue:
-    """Deploy Morpho with three recorded markets that lend USDC, and a vault over them. They are empty."""
+    """Deploy Morpho with three recorded markets that lend USDC, and a vault over them. They are empty.
+
+    Raises `UnknownName` if the chain lacks one of their tokens.
+    """
+    tokens = {token for name in MARKETS for token in name.partition(".")[0].split("/")}
+    if absent := sorted(tokens - fork.labels.keys()):
+        raise UnknownName(
+            f"the markets of `add_morpho` need {', '.join(absent)}, which {chain_name(fork)} lacks",
+            "make your own: `create_blue(fork)` and `create_market(fork, NAME)` of mayavi.protocols.morpho.creation",
+        )
     blue = create_blue(fork)
     for name in MARKETS:
         create_market(fork, name)

@@ -89,7 +89,8 @@ class UniswapV4:
         pool = UniswapV4Pool(self.fork, key)
         if not pool.sqrt_price_x96:
             raise UnknownName(
-                f"there is no {pool}", "`create_pool` makes it; fee and tick spacing are part of its name"
+                f"there is no {pool}",
+                "`create_pool` makes it, `uniswap_v4_pools` in a scenario; fee and tick spacing are part of its name",
             )
         return pool
 

@@ -82,6 +82,8 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
     if before is None:
         earned = ""
     of_debt = f"{change(bad / debt).lstrip('+')} of the debt at the start" if debt and bad else ""
+    if burnt := rows.kpi("deficit"):
+        of_debt += f"; {'all' if burnt >= bad else money(burnt, unit)} of it burnt as a deficit"
     accounts = next((value for value in rows.total("accounts") if value), None)
     found = [
         kpi_tile(rows, "bad_debt", "Bad debt", tone="bad" if bad > 0 else "plain", change=of_debt),
@@ -119,10 +121,11 @@ def _share_price(rows: RunRows) -> Tile | None:
 
 def hero(rows: RunRows) -> Chart | None:
     """Liquidated debt since the start and bad debt, over time."""
-    realised = rows.summed(detail("bad_debt_e8"), DONE, cumulative=True)
     bad = rows.total("bad_debt")
-    if any(realised):  # what Morpho's suppliers lost is owed no longer
-        bad = [(value or 0.0) + (lost or 0.0) for value, lost in zip(bad, realised, strict=True)]
+    for loss in ("bad_debt_e8", "deficit_e8"):  # what Morpho's suppliers lost or Aave burnt is owed no longer
+        realised = rows.summed(detail(loss), DONE, cumulative=True)
+        if any(realised):
+            bad = [(value or 0.0) + (lost or 0.0) for value, lost in zip(bad, realised, strict=True)]
     covered = rows.summed(detail("covered_e8"), DONE, cumulative=True)
     if not rows.timeline or not bad:
         return None
@@ -173,10 +176,18 @@ def summary(rows: RunRows) -> tuple[str, ...]:
     stands = (
         f"{money(rows.kpi('debt'), unit)} of debt stands against {money(rows.kpi('collateral'), unit)} of collateral"
     )
-    uncovered = (
-        f"{money(bad, unit)} of debt in {counted(rows.kpi('bad_debt_accounts'), 'account')} has no collateral left"
-    )
-    sentences.append(f"At the end {uncovered}; {stands}.{waiting}" if bad else f"At the end {stands}.{waiting}")
+    uncovered = f"{money(bad, unit)} of debt in {counted(rows.kpi('bad_debt_accounts'), 'account')} has no collateral"
+    if burnt := rows.kpi("deficit"):
+        part = "it" if burnt >= bad else f"{money(burnt, unit)} of it"
+        sentences.append(
+            f"{uncovered}. Aave burnt {part}: nobody owes it any longer, and it is a deficit of the reserves until"
+            " somebody covers it."
+        )
+        sentences.append(f"At the end {stands}.{waiting}")
+    else:
+        sentences.append(
+            f"At the end {uncovered} left; {stands}.{waiting}" if bad else f"At the end {stands}.{waiting}"
+        )
     if rows.kpi("arbitrages") and (profit := rows.kpi("arbitrage_profit") or 0.0) > 0:
         sentences.append(
             f"Arbitrageurs earn {usd(profit)} by {plural(rows.kpi('arbitrages'), 'trade')} that move the pools to the"

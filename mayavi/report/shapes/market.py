@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mayavi.report.numbers import count
 from mayavi.report.page import Chart, Tile, Verdict
 from mayavi.report.run.lending import debt_section, rates_section
+from mayavi.report.run.own_contracts import change_of, chart_of, own_figures
 from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_chart, price_section, quoted
 from mayavi.report.run.trading import sales_section
@@ -48,7 +49,8 @@ def verdict(rows: RunRows) -> Verdict:
     if not actions and not rows.all_steps:
         return Verdict("The run recorded nothing: no actions and no market figures.", "EMPTY", "plain")
     moves = price_moves(rows)
-    what = moved_pair(moves[0][0], moves[0][2]) if moves else "no price was recorded"
+    own = next((change_of(rows, *each) for each in own_figures(rows)), "")
+    what = moved_pair(moves[0][0], moves[0][2]) if moves else own or "no price was recorded"
     return Verdict(f"In {plural(actions, 'action')}, {what}.", "FINISHED", "plain", one_seed(rows))
 
 
@@ -60,9 +62,11 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
 
 
 def hero(rows: RunRows) -> Chart | None:
-    """The first price that was recorded."""
+    """The first price that was recorded, or else the first figure of the scenario's own contracts."""
     named = quoted(rows)
-    return price_chart(rows, named[0], hero=True) if named else None
+    if named:
+        return price_chart(rows, named[0], hero=True)
+    return next((chart_of(rows, *each) for each in own_figures(rows)), None)
 
 
 def summary(rows: RunRows) -> tuple[str, ...]:

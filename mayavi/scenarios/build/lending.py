@@ -165,11 +165,18 @@ def _sale_routes(
 ) -> dict[str | tuple[str, str], SaleRouteLike]:
     """Find a route to sell each collateral for its debt, and add the pools of the routes to `agents.pools`."""
     routes: dict[str | tuple[str, str], SaleRouteLike] = {}
+    for each in given:
+        for token in each.split("/"):
+            if token not in agents.fork.labels:
+                fault = UnknownName.of(
+                    "token", token, sorted(agents.fork.labels), "write COLLATERAL or COLLATERAL/DEBT"
+                )
+                raise BadScenario(f"agents.{name}.routes.{each}: {fault.message}", fault.hint)
     for collateral, debt in pairs:
         if collateral == debt:
             continue
-        if own := given.get(f"{collateral}/{debt}") or given.get(collateral):
-            routes[collateral, debt] = _named_route(agents, name, collateral, own)
+        if key := next((each for each in (f"{collateral}/{debt}", collateral) if each in given), None):
+            routes[collateral, debt] = _named_route(agents, f"agents.{name}.routes.{key}", given[key])
             continue
         route = route_between(agents.fork, collateral, debt)
         if route is None:
@@ -184,8 +191,8 @@ def _sale_routes(
     return routes
 
 
-def _named_route(agents: AgentSet, name: str, collateral: str, model: SaleRouteModel) -> SaleRouteLike:
-    """Return a route that the scenario names; raise `BadScenario` if it cannot be opened on this chain."""
+def _named_route(agents: AgentSet, place: str, model: SaleRouteModel) -> SaleRouteLike:
+    """Return the route at `place` of the scenario; raise `BadScenario` if it cannot be opened on this chain."""
     from mayavi.agents.liquidation.sale_routes import open_route
     from mayavi.scenarios.build.new_exchanges import route_of
 
@@ -193,7 +200,7 @@ def _named_route(agents: AgentSet, name: str, collateral: str, model: SaleRouteM
     try:
         open_route(agents.fork, route)
     except UsageError as error:
-        raise BadScenario(f"agents.{name}.routes.{collateral}: {error.message}", error.hint) from error
+        raise BadScenario(f"{place}: {error.message}", error.hint) from error
     for each in (model, model.then):
         if each is not None and each.uniswap_v3 is not None:
             named = pools_of(agents.fork, tuple(each.uniswap_v3))

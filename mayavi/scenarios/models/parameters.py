@@ -185,9 +185,11 @@ def fault_of(key: str, changes: list[ParameterChange], steps: int) -> tuple[str,
 
 
 def misplaced_value(key: str, value: Any) -> tuple[str, str] | None:
-    """Return message and hint for an entry of `parameters` that is a single value, as an unknown parameter is."""
+    """Return message and hint for an entry of `parameters` that is a single value, or for the LLTV of a market."""
     if isinstance(value, dict | list):
-        return None
+        given = {name for each in _as_list(value) if isinstance(each, dict) for name in each}
+        fixed = "lltv" in given and key.startswith(f"{MORPHO}.")
+        return (f"parameters.{key}: the LLTV of a Morpho market never changes", _OTHER_LLTV) if fixed else None
     rest, _, name = key.rpartition(".")
     target = target_of(rest)
     if target is not None:
@@ -200,6 +202,9 @@ def misplaced_value(key: str, value: Any) -> tuple[str, str] | None:
         f"parameters.{key} is '{value}', not a mapping of its parameters",
         f"such as {{{known[0]}: …}}; it has {', '.join(known)}",
     )
+
+
+_OTHER_LLTV = "name another market in `morpho.markets` and in its agents: wstETH/USDC.91.5 has an LLTV of 91.5%"
 
 
 def _as_list(value: Any) -> Any:

@@ -66,6 +66,12 @@ class RunRecord:
             return f"{self.source} {named['world']}"
         return self.source if named.get("block", "null") == "null" else f"{self.source} at block {named['block']}"
 
+    @property
+    def place(self) -> str:
+        """Its market, `ethereum@2025-12`, or its chain."""
+        named = dict(_WORLD_KEYS.findall(self.scenario_text)).get("world", "null")
+        return self.chain if named == "null" else named
+
 
 @dataclass(frozen=True, slots=True)
 class SweepRecord:

@@ -6,6 +6,7 @@ that is stored in two halves, because it is longer than a contract may be.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Context, Decimal, localcontext
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -170,9 +171,12 @@ def create_pendle_market(
     at `implied_rate`, a yearly rate of 0.05 for 5 %. `scalar_root` is the slope of its curve, `fee` a yearly rate too.
     Labels are `SY-sDAI`, `PT-sDAI-26DEC2024`, `YT-sDAI-26DEC2024` and `Pendle.sDAI-26DEC2024`.
     """
-    if expiry % EXPIRY_DIVISOR or expiry <= fork.timestamp:
+    if expiry <= fork.timestamp:
+        ends, now = (f"{datetime.fromtimestamp(each, UTC):%d %B %Y}" for each in (expiry, fork.timestamp))
+        raise BadArgument(f"expiry {expiry}, {ends}, is not after the world's time, {now}", "take a later day")
+    if expiry % EXPIRY_DIVISOR:
         raise BadArgument(
-            f"expiry {expiry} is not the end of a day to come", f"expiries are multiples of {EXPIRY_DIVISOR:,} seconds"
+            f"expiry {expiry} is not the end of a day", f"expiries are multiples of {EXPIRY_DIVISOR:,} seconds"
         )
     deploy_pendle(fork, owner=owner)
     token = fork.address_of(yield_token)

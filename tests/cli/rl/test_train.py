@@ -107,6 +107,7 @@ def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Pat
         (("--env", "aave", "--timesteps", "0"), "setting 'timesteps' is 0", ""),
         (("--env", "aave", "--recurrent", "--algorithm", "dqn"), "DQN has no recurrent form here", "take ppo"),
         (("--env", "aave", "--algorithm", "sac"), "SAC needs continuous actions", "--set actions=continuous"),
+        (("--env", "aave", "--set", "world=base"), "unknown setting 'world'", "`--source replica:base`"),
         (("--env", "aave", "--set", "horizn=3"), "unknown setting 'horizn'", "did you mean 'horizon'"),
         (("--env", "aave", "--set", "start=fixd"), "setting 'start' is 'fixd'", ""),
         (("--env", "market", "--framework", "sb3"), "the market has several agents", "take --framework rllib"),

@@ -10,7 +10,7 @@ from mayavi import Fork
 from mayavi.errors import ActionRefused, BadArgument, CallReverted, InsufficientBalance, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, to_address
 from mayavi.evm.units import WAD
-from mayavi.protocols import Erc20, MorphoBlue
+from mayavi.protocols import Erc20, MorphoBlue, add_morpho
 from mayavi.protocols.morpho.creation import MARKETS, create_market, create_vault
 from mayavi.protocols.morpho.market import MorphoMarket
 from mayavi.worlds.tables.morpho import BLUE, ORACLES
@@ -295,3 +295,12 @@ def test_morpho_can_be_put_on_another_chain(chain: str) -> None:
     vault.deposit(5_000 * USDC, sender=ALICE)
     assert market.account(BOB).debt == 1_000 * USDC
     assert vault.allocation() == {"WETH/USDC.86": 5_000 * USDC}
+
+
+def test_a_chain_without_the_tokens_gets_no_half_of_morpho() -> None:
+    fork = Fork.replica("base").copy()
+    labels = set(fork.labels)
+    with pytest.raises(UnknownName, match="need WBTC, sDAI, which base lacks") as caught:
+        add_morpho(fork)
+    assert "create_market" in str(caught.value.hint)
+    assert set(fork.labels) == labels

@@ -141,8 +141,8 @@ def test_it_needs_the_rules_of_cancun_and_whole_days() -> None:
     digest = fork.digest()
     assert deploy_pendle(fork).items() <= labels.items()
     assert fork.digest() == digest
-    for expiry in (fork.timestamp + 12, fork.timestamp // DAY * DAY):
-        with pytest.raises(BadArgument, match="not the end of a day to come"):
+    for expiry, why in ((fork.timestamp + 12, "not the end of a day"), (fork.timestamp // DAY * DAY, "is not after")):
+        with pytest.raises(BadArgument, match=why):
             create_pendle_market(fork, "sDAI", expiry=expiry, implied_rate="0.05")
 
 

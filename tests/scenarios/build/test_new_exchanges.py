@@ -117,11 +117,16 @@ def test_the_world_is_what_the_scenario_says() -> None:
     [
         ("PT-wstETH-11JUL2024: {asset", "PT-wstETH: {asset", "is not a PT of the form PT-TOKEN-DATE"),
         ("PT-wstETH-11JUL2024: {asset", "PT-wstETH-31FOO2024: {asset", "is not a PT of the form PT-TOKEN-DATE"),
-        ("PT-wstETH-11JUL2024: {asset", "PT-wstETH-11JUL2020: {asset", "not the end of a day to come"),
+        (
+            "PT-wstETH-11JUL2024: {asset",
+            "PT-wstETH-11JUL2020: {asset",
+            "11 July 2020, is not after the world's time, 13",
+        ),
         ("WETH/USDC.500: {price", "WETH/USDC: {price", "is not a pool name of the form TOKEN/OTHER.FEE"),
         ("tick_spacing: 5, ", "", "implies no tick spacing"),
         ("liquidity: {WETH: 20_000, USDC", "liquidity: {WETH: 20_000, DAI", "'DAI' is not in the pool"),
-        ("[WETH, 500, USDC]}}\n", "[WETH, 3000, USDC]}}\n", "routes.WETH: there is no pool UniswapV4"),
+        ("[WETH, 500, USDC]}}\n", "[WETH, 3000, USDC]}}\n", "routes.WETH/USDC: there is no pool UniswapV4"),
+        ("WETH/USDC: {uniswap_v4:", "WETHH/USDC: {uniswap_v4:", "routes.WETHH/USDC: unknown token 'WETHH'"),
         ("WETH/USDC: {uniswap_v4:", "WETH/USDC: {pendle: PT-x, uniswap_v4:", "is not one route"),
         (
             "WETH/USDC: {uniswap_v4:",
