@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from mayavi.errors import ExecutionError, UnknownName, UsageError
+from mayavi.errors import UsageError
 from mayavi.evm.units import RAY
 from mayavi.scenarios.build.creation import ISSUER, account, give, units
 from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserveV2
@@ -24,13 +24,14 @@ def create_aave_v2(fork: Fork, reserves: Mapping[str, NewReserveV2]) -> None:
     """Deploy an Aave V2 market over the chain's tokens and price feeds, and supply its liquidity."""
     from mayavi.protocols.aave_v2.market import AaveV2
     from mayavi.protocols.chainlink.price_feed import PriceFeed
+    from mayavi.protocols.dollar_feed import dollar_feed
     from mayavi.protocols.tokens import Erc20
     from mayavi.worlds.deploy.aave_v2 import ReserveV2, deploy_aave_v2
     from mayavi.worlds.deploy.deployment import Deployment
 
     issuer, listed = account(ISSUER), {}
     for symbol, model in reserves.items():
-        token, feed = Erc20(fork, symbol), price_feed(fork, symbol)
+        token, feed = Erc20(fork, symbol), dollar_feed(fork, symbol)
         if model.price is not None:
             PriceFeed(fork, feed).set_price(model.price)
         listed[symbol] = ReserveV2(
@@ -55,23 +56,6 @@ def create_aave_v2(fork: Fork, reserves: Mapping[str, NewReserveV2]) -> None:
         if amount:
             give(fork, symbol, supplier, amount)
             AaveV2(fork).account(supplier).supply(symbol, amount)
-
-
-def price_feed(fork: Fork, symbol: str) -> bytes:
-    """Return the feed of a token's dollar price: that of a PT, else Aave V3's, else Chainlink's."""
-    from mayavi.protocols.aave.market import AaveV3
-
-    if f"Pendle.{symbol}/USD" in fork.labels:
-        return fork.address_of(f"Pendle.{symbol}/USD")
-    try:
-        market = AaveV3(fork)
-        source: bytes = market.oracle.getSourceOfAsset(market.address_of(symbol))
-        return source
-    except (UsageError, ExecutionError):
-        label = f"Chainlink.{symbol}/USD"
-        if label not in fork.labels:
-            raise UnknownName(f"no price feed of this chain prices {symbol}", "list another token") from None
-        return fork.address_of(label)
 
 
 def create_curve_pool(fork: Fork, name: str, pool: NewCurvePool) -> None:
