@@ -38,7 +38,8 @@ def page() -> str:
         for model, values in named.items():
             words = " or ".join(f"`{key}: {value}`" for value in values)
             parts += _section(f"{title}: {', '.join(values)}", f"{words}. ", schema["$defs"][model], key)
-    others = {"pools": "NewPool", "curve_pools": "NewCurvePool", "aave_v2": "NewReserveV2", "tokens": "NewToken"}
+    others = {"pools": "NewPool", "curve_pools": "NewCurvePool", "tokens": "NewToken"}
+    others |= {"aave_v3": "NewReserve", "aave_v2": "NewReserveV2"}
     others |= {"uniswap_v4_pools": "NewV4Pool", "pendle_markets": "NewPendleMarket", "routes": "SaleRouteModel"}
     others |= {"morpho": "NewMorpho", "morpho: markets": "NewMorphoMarket", "morpho: vaults": "NewVault"}
     others |= {"gas": "Gas", "watch": "Watch", "parameters": "ParameterChange", "learner": "Learner"}

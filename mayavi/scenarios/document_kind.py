@@ -20,6 +20,7 @@ SCENARIO = DocumentKind(
         "pools",
         "prices",
         "tokens",
+        "aave_v3",
         "aave_v2",
         "curve_pools",
         "uniswap_v4_pools",

@@ -91,8 +91,14 @@ class AaveConfigurator:
             acl.addPoolAdmin(admin, sender=admin)
         return admin
 
+    @property
+    def address(self) -> bytes:
+        """The market's PoolConfigurator."""
+        place: bytes = self._provider.getPoolConfigurator()
+        return place
+
     def _contract(self, abi: Sequence[str]) -> Contract:
-        return self.fork.contract(self._provider.getPoolConfigurator(), abi)
+        return self.fork.contract(self.address, abi)
 
     # -- reserves -----------------------------------------------------------------------------------------------------
 

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mayavi.errors import BadArgument, ExecutionError, UnknownName, UsageError
-from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum, to_address
+from mayavi.errors import BadArgument, UnknownName
+from mayavi.evm.address import AddressLike, checksum, to_address
 from mayavi.protocols.arguments import address_on, chain_name
+from mayavi.protocols.dollar_feed import dollar_feed
 from mayavi.protocols.morpho.blue import MorphoBlue
 from mayavi.protocols.tokens import Erc20, atomic
 from mayavi.worlds.tables import morpho as facts
@@ -68,8 +69,9 @@ def create_blue(fork: Fork) -> MorphoBlue:
 def create_market(fork: Fork, name: str, feeds: OracleFeeds | None = None) -> MorphoMarket:
     """Create the market `COLLATERAL/LOAN.LLTV`, with the LLTV in percent and an oracle of `feeds`.
 
-    By default the oracle divides the chain's dollar prices of the two tokens. That of a recorded market stands at its
-    real address. Raises `BadArgument` if `name` is no name or the market exists.
+    By default the oracle divides the chain's dollar prices of the two tokens; that of a PT is its `deploy_pt_feed`'s.
+    The oracle of a recorded market stands at its real address. Raises `BadArgument` if `name` is no name or the market
+    exists.
     """
     from mayavi.worlds.deploy.morpho import OracleFeeds, deploy_market
 
@@ -141,23 +143,6 @@ def at_time(fork: Fork, timestamp: int) -> Iterator[None]:
         yield
     finally:
         fork.set_block(timestamp=now)
-
-
-def dollar_feed(fork: Fork, symbol: str) -> bytes:
-    """Return the feed of a token's dollar price: Aave V3's, else Chainlink's."""
-    from mayavi.protocols.aave.market import AaveV3
-
-    try:
-        market = AaveV3(fork)
-        source: bytes = market.oracle.getSourceOfAsset(market.address_of(symbol))
-        if source != ZERO_ADDRESS:
-            return source
-    except (UsageError, ExecutionError):
-        pass
-    label = f"Chainlink.{symbol}/USD"
-    if label not in fork.labels:
-        raise UnknownName(f"no price feed of this chain prices {symbol}", "give the feeds of the market's oracle")
-    return fork.address_of(label)
 
 
 def _deployment(fork: Fork) -> Deployment:

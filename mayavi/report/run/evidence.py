@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mayavi.report.page import Block, Column, Section, Table
+from mayavi.report.run.lending import DEFICIT
 from mayavi.report.run.words import exact_text, plural
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def kpi_section(rows: RunRows) -> Section | None:
     table = Table(
         (Column("figure"), Column("value", "number"), Column("exact integer", "number"), Column("unit")),
         tuple((title_of(row.name), exact_text(row, rows.run.chain), row.value, row.unit) for row in rows.kpis.values()),
+        note=f"deficit: {DEFICIT}" if "deficit" in rows.kpis else "",
         command=f"mayavi runs show {rows.run.run_id} --json",
     )
     blocks: tuple[Block, ...] = (table,)

@@ -8,8 +8,9 @@ from mayavi.report.charts.areas import stacked_areas
 from mayavi.report.charts.axes import Axis
 from mayavi.report.charts.lines import Line, lines
 from mayavi.report.numbers import change, percent
-from mayavi.report.page import Block, Chart, Section
-from mayavi.report.run.words import money, plural
+from mayavi.report.page import Block, Chart, Section, Tile
+from mayavi.report.run.rows import detail
+from mayavi.report.run.words import kpi_tile, money, plural
 
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 STRANDED = "no collateral left: bad debt"
 LIQUIDATED = "kind IN ('liquidate', 'absorb') AND status = 'success'"
 """Liquidations that succeeded."""
+DEFICIT = "debt that Aave burnt and counts against the reserve"
 CLASSES = (
     ("below 1: can be liquidated", "health_factor_below_1", "$2"),
     ("1 to 1.1", "health_factor_below_1_10", "$5"),
@@ -37,6 +39,19 @@ def value_axis(rows: RunRows, *, zero: bool = True) -> Axis:
     """The axis for amounts of debt and collateral."""
     dollars = unit_of(rows) == "usd_e8"
     return Axis("" if dollars else "ETH", "usd" if dollars else "short", zero=zero)
+
+
+def deficit_tile(rows: RunRows) -> Tile | None:
+    """Debt that Aave burnt; None if there is none, or the pool's version leaves it where it is."""
+    if not rows.kpi("deficit"):
+        return None
+    return kpi_tile(rows, "deficit", "Deficit", tone="bad", change=DEFICIT)
+
+
+def realised_losses(rows: RunRows) -> list[float | None]:
+    """Bad debt that is owed no longer, since the start: Morpho's suppliers bore it, or Aave burnt it."""
+    lost = f"coalesce({detail('bad_debt_e8')}, 0) + coalesce({detail('deficit_e8')}, 0)"
+    return rows.summed(lost, LIQUIDATED, cumulative=True)
 
 
 def debt_section(rows: RunRows) -> Section | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mayavi.report.numbers import DASH, change
 from mayavi.report.page import Tile, Verdict
-from mayavi.report.run.lending import LIQUIDATED_AT, debt_section, rates_section, single_health, unit_of
+from mayavi.report.run.lending import LIQUIDATED_AT, debt_section, deficit_tile, rates_section, single_health, unit_of
 from mayavi.report.run.liquidations import DONE, liquidation_section
 from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_section
@@ -72,8 +72,8 @@ def verdict(rows: RunRows) -> Verdict:
 
 
 def tiles(rows: RunRows) -> tuple[Tile, ...]:
-    """Lowest health factor, debt, collateral, liquidated and bad debt."""
-    query = _lowest_query(rows)
+    """Lowest health factor, debt, collateral, liquidated and bad debt, deficit."""
+    query, deficit = _lowest_query(rows), deficit_tile(rows)
     low = _lowest(rows)
     lowest = Tile(
         "Lowest health factor",
@@ -89,6 +89,7 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
         kpi_tile(rows, "collateral", "Collateral at the end"),
         kpi_tile(rows, "liquidated", "Liquidated debt", change=plural(rows.kpi("liquidations") or 0, "liquidation")),
         kpi_tile(rows, "bad_debt", "Bad debt", tone="bad" if (rows.kpi("bad_debt") or 0) > 0 else "plain"),
+        *([deficit] if deficit else []),
     )
 
 

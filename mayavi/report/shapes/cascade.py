@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mayavi.report.charts.lines import Line, lines
 from mayavi.report.numbers import change, usd
 from mayavi.report.page import Chart, Tile, Tone, Verdict
-from mayavi.report.run.lending import debt_section, rates_section, unit_of, value_axis
+from mayavi.report.run.lending import debt_section, deficit_tile, rates_section, realised_losses, unit_of, value_axis
 from mayavi.report.run.liquidations import DONE, liquidation_section
 from mayavi.report.run.pools import pool_section
 from mayavi.report.run.prices import price_section
@@ -29,6 +29,9 @@ from mayavi.report.shapes.shape import Answer, Shape
 
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
+
+_CENT = 0.01
+"""Sums of floats differ by less."""
 
 
 def matches(rows: RunRows) -> bool:
@@ -73,7 +76,7 @@ def verdict(rows: RunRows) -> Verdict:
 
 
 def tiles(rows: RunRows) -> tuple[Tile, ...]:
-    """Bad debt, liquidated debt, accounts, profit of liquidators, the largest price move."""
+    """Bad debt and deficit, liquidated debt, accounts, profit of liquidators, the largest price move."""
     unit = unit_of(rows)
     bad = rows.kpi("bad_debt") or 0.0
     debt = next((value for value in rows.total("debt") if value), None)
@@ -82,11 +85,11 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
     if before is None:
         earned = ""
     of_debt = f"{change(bad / debt).lstrip('+')} of the debt at the start" if debt and bad else ""
-    if burnt := rows.kpi("deficit"):
-        of_debt += f"; {'all' if burnt >= bad else money(burnt, unit)} of it burnt as a deficit"
     accounts = next((value for value in rows.total("accounts") if value), None)
+    deficit = deficit_tile(rows)
     found = [
         kpi_tile(rows, "bad_debt", "Bad debt", tone="bad" if bad > 0 else "plain", change=of_debt),
+        *([deficit] if deficit else []),
         kpi_tile(rows, "liquidated", "Liquidated debt", change=counted(rows.kpi("liquidations"), "liquidation")),
         kpi_tile(
             rows,
@@ -100,8 +103,11 @@ def tiles(rows: RunRows) -> tuple[Tile, ...]:
             "Profit of liquidators",
             change=earned,
         ),
-        _share_price(rows) or kpi_tile(rows, "liquidatable_accounts", "Still liquidatable", change="at the end"),
     ]
+    if share := _share_price(rows):
+        found.append(share)
+    elif not deficit:
+        found.append(kpi_tile(rows, "liquidatable_accounts", "Still liquidatable", change="at the end"))
     moves = [name for name in rows.kpis if name.startswith("oracle_change.")]
     if moves:
         largest = max(moves, key=lambda name: (abs(rows.kpis[name].number), name))
@@ -121,11 +127,10 @@ def _share_price(rows: RunRows) -> Tile | None:
 
 def hero(rows: RunRows) -> Chart | None:
     """Liquidated debt since the start and bad debt, over time."""
+    realised = realised_losses(rows)
     bad = rows.total("bad_debt")
-    for loss in ("bad_debt_e8", "deficit_e8"):  # what Morpho's suppliers lost or Aave burnt is owed no longer
-        realised = rows.summed(detail(loss), DONE, cumulative=True)
-        if any(realised):
-            bad = [(value or 0.0) + (lost or 0.0) for value, lost in zip(bad, realised, strict=True)]
+    if any(realised):
+        bad = [(value or 0.0) + (lost or 0.0) for value, lost in zip(bad, realised, strict=True)]
     covered = rows.summed(detail("covered_e8"), DONE, cumulative=True)
     if not rows.timeline or not bad:
         return None
@@ -170,30 +175,32 @@ def summary(rows: RunRows) -> tuple[str, ...]:
             f" ({plural(failed, 'attempt')} failed), and earn"
             f" {money(rows.kpi('liquidator_profit'), unit)}{after_gas(rows)}."
         )
-    bad = rows.kpi("bad_debt") or 0.0
-    left = rows.kpi("liquidatable_accounts") or 0
-    waiting = f" {plural(left, 'account')} can still be liquidated." if left else ""
-    stands = (
-        f"{money(rows.kpi('debt'), unit)} of debt stands against {money(rows.kpi('collateral'), unit)} of collateral"
-    )
-    uncovered = f"{money(bad, unit)} of debt in {counted(rows.kpi('bad_debt_accounts'), 'account')} has no collateral"
-    if burnt := rows.kpi("deficit"):
-        part = "it" if burnt >= bad else f"{money(burnt, unit)} of it"
-        sentences.append(
-            f"{uncovered}. Aave burnt {part}: nobody owes it any longer, and it is a deficit of the reserves until"
-            " somebody covers it."
-        )
-        sentences.append(f"At the end {stands}.{waiting}")
-    else:
-        sentences.append(
-            f"At the end {uncovered} left; {stands}.{waiting}" if bad else f"At the end {stands}.{waiting}"
-        )
+    sentences += _ending(rows)
     if rows.kpi("arbitrages") and (profit := rows.kpi("arbitrage_profit") or 0.0) > 0:
         sentences.append(
             f"Arbitrageurs earn {usd(profit)} by {plural(rows.kpi('arbitrages'), 'trade')} that move the pools to the"
             " outside price. The pools' liquidity providers pay for it; it is no part of the bad debt."
         )
     return tuple(sentences)
+
+
+def _ending(rows: RunRows) -> list[str]:
+    """Say what became of debt without collateral, and what stands at the end."""
+    unit, bad, deficit = unit_of(rows), rows.kpi("bad_debt") or 0.0, rows.kpi("deficit") or 0.0
+    borne = max(0.0, ((realised_losses(rows) or [0.0])[-1] or 0.0) - deficit)
+    sentences = []
+    if deficit:
+        sentences.append(f"Aave burns {money(deficit, unit)} of debt without collateral: a deficit of its reserves.")
+    if borne > _CENT:
+        sentences.append(f"Suppliers bear {money(borne, unit)} of debt without collateral.")
+    owed = bad - deficit - borne
+    rounding = _CENT if sentences else 0.0
+    accounts = "" if sentences else f" in {counted(rows.kpi('bad_debt_accounts'), 'account')}"
+    uncovered = f"{money(owed, unit)} of debt{accounts} has no collateral left; " if owed > rounding else ""
+    left = rows.kpi("liquidatable_accounts") or 0
+    waiting = f" {plural(left, 'account')} can still be liquidated." if left else ""
+    stands = f"{money(rows.kpi('debt'), unit)} of debt stands against {money(rows.kpi('collateral'), unit)}"
+    return [*sentences, f"At the end {uncovered}{stands} of collateral.{waiting}"]
 
 
 def _when(rows: RunRows, index: int) -> str:

@@ -24,7 +24,7 @@ from mayavi.scenarios.build.lending_markets import (
     price_subject,
 )
 from mayavi.scenarios.build.morpho import create_morpho, vault_readers
-from mayavi.scenarios.build.new_markets import create_aave_v2, create_curve_pool
+from mayavi.scenarios.build.new_markets import create_aave_v2, create_curve_pool, list_on_aave_v3
 from mayavi.scenarios.build.oracle import build_price_posters
 from mayavi.scenarios.build.own_protocols import deploy_protocols, protocol_readers
 from mayavi.scenarios.build.parameters import build_governance, set_parameters
@@ -217,6 +217,8 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
             create_curve_pool(fork, name, curve_pool)
         if config.uniswap_v4_pools or config.pendle_markets:
             _create_exchanges(config, fork)
+        if config.aave_v3:
+            list_on_aave_v3(fork, config.aave_v3)
         if config.aave_v2:
             create_aave_v2(fork, config.aave_v2)
         if config.morpho is not None:

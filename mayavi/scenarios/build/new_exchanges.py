@@ -55,9 +55,9 @@ def create_v4_pool(fork: Fork, name: str, pool: NewV4Pool) -> None:
 
 def create_pendle_pt(fork: Fork, name: str, model: NewPendleMarket) -> None:
     """Create a Pendle market with liquidity, and a price feed of its PT."""
+    from mayavi.protocols.dollar_feed import dollar_feed
     from mayavi.protocols.pendle.market import PendleMarket
     from mayavi.protocols.tokens import Erc20
-    from mayavi.scenarios.build.new_markets import price_feed
     from mayavi.worlds.deploy.pendle import create_pendle_market, deploy_pt_feed
 
     parts = pt_parts(name)
@@ -84,7 +84,7 @@ def create_pendle_pt(fork: Fork, name: str, model: NewPendleMarket) -> None:
     market.wrap(2 * amount, sender=provider)
     market.add_liquidity(amount, market.mint_py(amount, sender=provider), sender=provider)
     discount = model.implied_rate if model.discount is None else model.discount
-    deploy_pt_feed(fork, made.market, price_feed(fork, model.asset or token), discount=discount)
+    deploy_pt_feed(fork, made.market, dollar_feed(fork, model.asset or token), discount=discount)
 
 
 def route_of(model: SaleRouteModel) -> SaleRouteLike:

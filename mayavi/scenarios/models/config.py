@@ -15,7 +15,7 @@ from mayavi.scenarios.models.contracts import OwnContract
 from mayavi.scenarios.models.learner import Learner, unknown_agent
 from mayavi.scenarios.models.morpho import NewMorpho
 from mayavi.scenarios.models.new_exchanges import NewPendleMarket, NewV4Pool, pt_parts
-from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserveV2
+from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserve, NewReserveV2
 from mayavi.scenarios.models.parameters import Changes, fault_of, misplaced_value
 from mayavi.scenarios.models.pool_use import trades_on_chain
 from mayavi.scenarios.models.positions import POSITIONS, TopLevelPositions
@@ -121,7 +121,7 @@ class ScenarioConfig(Model):
 
     question_fields: ClassVar[frozenset[str]] = frozenset(
         {"steps", "step_blocks", "step_time", "seed", "source", "block", "world", "tokens", "aave_v2", "morpho"}
-        | {"parameters"}
+        | {"aave_v3", "parameters"}
         | {"watch", "halt_on_exception", "learner"}
     )
     """Fields that are no assumptions. `step_blocks` and `step_time` vary together with `steps`, not alone."""
@@ -166,6 +166,8 @@ class ScenarioConfig(Model):
     """Uniswap V4 pools that the scenario creates, for `routes` of liquidators; the run then has the rules of Cancun."""
     pendle_markets: dict[str, NewPendleMarket] = Field(default_factory=dict)
     """Pendle markets that the scenario creates, by PT: {PT-wstETH-11JUL2024: {asset: WETH, …}}; the same rules."""
+    aave_v3: dict[Symbol, NewReserve] = Field(default_factory=dict)
+    """Reserves that the scenario adds to the chain's Aave V3 market, such as a PT of `pendle_markets`."""
     aave_v2: dict[Symbol, NewReserveV2] = Field(default_factory=dict)
     """Reserves of an Aave V2 market that the scenario creates, for agents with `protocol: aave_v2`."""
     morpho: NewMorpho | None = None

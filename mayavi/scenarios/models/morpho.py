@@ -60,7 +60,8 @@ class NewMorpho(Model):
     """Morpho Blue with its markets and vaults, for agents with `protocol: morpho`."""
 
     markets: Annotated[dict[str, _Market], Field(min_length=1)]
-    """Markets by name: {wstETH/USDC.86: {supplied: 1_000_000}}. Oracles divide the dollar prices of both tokens."""
+    """Markets by name: {wstETH/USDC.86: {supplied: 1_000_000}}. Oracles divide the dollar prices of both tokens.
+    A collateral may be a PT of `pendle_markets`."""
     vaults: dict[str, NewVault] = Field(default_factory=dict)
     """Vaults by the symbol of their shares: {steakUSDC: {caps: {wstETH/USDC.86: 10_000_000}, deposits: 5_000_000}}."""
 

@@ -1,9 +1,9 @@
-"""Markets that a scenario creates: reserves of Aave V2, and Curve pools."""
+"""Markets that a scenario creates: reserves of Aave V3 and V2, and Curve pools."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -12,11 +12,10 @@ from mayavi.scenarios.models.quantities import NotNegative, Positive, RatioFromZ
 from mayavi.settings.model import Model
 
 
-class NewReserveV2(Model):
-    """A reserve of the Aave V2 market that the scenario creates. Its price is that of the chain's price feed."""
+class NewReserve(Model):
+    """A reserve that the scenario adds to the chain's Aave V3 market: collateral at the price of the chain's feed.
+    `parameters` can cap it, let it be borrowed, and so on."""
 
-    price: Positive | None = None
-    """Price in US dollars that the feed answers before the first step; by default its own."""
     ltv: Points
     """Loan to value, the share of collateral that can be borrowed."""
     liquidation_threshold: Points
@@ -37,10 +36,17 @@ class NewReserveV2(Model):
     """What other accounts have supplied, in whole tokens."""
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> NewReserveV2:
+    def _makes_sense(self) -> Self:
         if self.ltv > self.liquidation_threshold:
             raise fault(f"has a loan to value of {self.ltv} above its liquidation threshold")
         return self
+
+
+class NewReserveV2(NewReserve):
+    """A reserve of the Aave V2 market that the scenario creates. Its price is that of the chain's price feed."""
+
+    price: Positive | None = None
+    """Price in US dollars that the feed answers before the first step; by default its own."""
 
 
 class NewCurvePool(Model):

@@ -14,7 +14,8 @@ from mayavi import Fork
 from mayavi.errors import CallReverted
 from mayavi.evm.address import to_address
 from mayavi.protocols import Erc20, PriceFeed
-from mayavi.protocols.morpho.creation import create_market, dollar_feed
+from mayavi.protocols.dollar_feed import dollar_feed
+from mayavi.protocols.morpho.creation import create_market
 from mayavi.protocols.morpho.market import MorphoMarket
 from mayavi.worlds.tables.morpho import OWNER
 from tests.protocols.morpho.model import CurveRate, Market, RefusedError, power

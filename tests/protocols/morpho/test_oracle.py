@@ -7,7 +7,8 @@ import pytest
 from mayavi.errors import CallReverted
 from mayavi.evm.units import WAD
 from mayavi.protocols import PriceFeed
-from mayavi.protocols.morpho.creation import create_market, dollar_feed
+from mayavi.protocols.dollar_feed import dollar_feed
+from mayavi.protocols.morpho.creation import create_market
 from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.deploy.morpho import OracleFeeds
 from tests.protocols.morpho.worlds import ALICE, DAY, USDC, open_blue, pass_time

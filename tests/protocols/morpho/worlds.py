@@ -7,7 +7,7 @@ from functools import cache
 
 from mayavi import Fork
 from mayavi.protocols import MorphoBlue, PriceFeed, add_morpho
-from mayavi.protocols.morpho.creation import dollar_feed
+from mayavi.protocols.dollar_feed import dollar_feed
 
 ALICE, BOB, CAROL, DAVE = (bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3, 0xD4))
 DAY = 86_400

@@ -1,0 +1,1 @@
+"""An account's position on one market, by protocol."""
