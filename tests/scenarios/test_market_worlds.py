@@ -137,4 +137,5 @@ def test_a_run_on_a_market_names_it_and_the_debt_that_was_burnt(run_mayavi, tmp_
     assert report.tiles[0].change.endswith("; all of it burnt as a deficit")
     assert report.hero is not None
     assert report.hero.title.startswith("Bad debt appears when WETH is at −30")
+    assert next(each for each in report.sections if each.id == "rates").lead.startswith("Debt on the real market")
     assert any("Aave burnt it: nobody owes it any longer" in each for each in report.summary)
