@@ -10,6 +10,7 @@ import mayavi
 from mayavi import Fork
 from mayavi.errors import BadScenario, UnknownName
 from mayavi.report.builder import run_page
+from mayavi.report.sources.parameters import differing
 from mayavi.scenarios import registry
 from mayavi.scenarios.build.build import build
 from mayavi.scenarios.loading import load_scenario, load_text
@@ -139,3 +140,8 @@ def test_a_run_on_a_market_names_it_and_the_debt_that_was_burnt(run_mayavi, tmp_
     assert report.hero.title.startswith("Bad debt appears when WETH is at −30")
     assert next(each for each in report.sections if each.id == "rates").lead.startswith("Debt on the real market")
     assert any("Aave burnt it: nobody owes it any longer" in each for each in report.summary)
+
+
+def test_a_market_is_compared_with_the_chains_own_world_by_name() -> None:
+    texts = [load_scenario("aave_borrower", chain=chain).text for chain in (None, WORLD)]
+    assert differing(texts) == {"world": ["ethereum", WORLD]}
