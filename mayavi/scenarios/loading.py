@@ -23,7 +23,7 @@ from mayavi.scenarios.models.world import WorldOptions, resolve_snapshot, world_
 from mayavi.settings.document import Document, to_yaml
 from mayavi.settings.document_kind import Place
 from mayavi.settings.validation import checked, joined
-from mayavi.worlds.tables.paths import market_chain
+from mayavi.worlds.tables.paths import market_chain, market_name, market_names
 
 if TYPE_CHECKING:
     from mayavi.markets.series import Series
@@ -170,9 +170,10 @@ def _load_document(
             document.override(option, flag)
     if chain is not None:
         own = chain
-        if "@" in chain:  # a market of Aave V3.6, which is a world of its chain
-            own = market_chain(chain)
-            document.put(("world",), chain, f"--chain {chain}")
+        if _is_market(chain):  # a market of Aave V3.6, which is a world of its chain
+            market = market_name(chain)
+            own = market_chain(market)
+            document.put(("world",), market, f"--chain {chain}")
         document.put(("chain",), own, f"--chain {chain}")
     _apply_chain(document)
     _expand_positions(document)
@@ -193,6 +194,12 @@ def _load_document(
     kept["chains"] = list(config.chains)
     options = tuple(f"{flag} {option}" for flag, option in chosen)
     return Scenario(config.name, config, to_yaml(kept), document.origin, options)
+
+
+def _is_market(name: str) -> bool:
+    """Whether `--chain` names a market, with its month, or without it where no chain has the name."""
+    short = name not in ALL_CHAINS and any(each.startswith(f"{name}@") for each in market_names())
+    return "@" in name or short
 
 
 def _apply_chain(document: Document) -> None:

@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 
 import mayavi
+from mayavi import Fork
 from mayavi.errors import BadScenario, UnknownName
 from mayavi.report.builder import run_page
+from mayavi.report.sources.parameters import differing
 from mayavi.scenarios import registry
-from mayavi.scenarios.loading import load_scenario
+from mayavi.scenarios.build.build import build
+from mayavi.scenarios.loading import load_scenario, load_text
 from mayavi.scenarios.models.config import CHAINS, MARKET_CHAINS
 from mayavi.scenarios.models.world import WorldOptions
 from mayavi.sim.store import Store
 from mayavi.worlds import market_names
 from mayavi.worlds.tables.market import load_market
+from tests.pages import page
 from tests.scenarios.test_library import FEW
 
 WORLD = "ethereum@2025-12"
@@ -43,6 +47,26 @@ def test_the_world_is_kept_in_the_scenario_and_opened() -> None:
 
 def test_a_world_without_a_date_is_the_newest_of_its_name() -> None:
     assert load_scenario("aave_borrower", overrides=["world=ethereum-lido"]).config.world == "ethereum-lido@2025-12"
+    assert load_scenario("aave_borrower", chain="ethereum-lido").config.world == "ethereum-lido@2025-12"
+    assert load_scenario("aave_borrower", chain="base").config.world is None
+
+
+def test_a_market_without_pools_says_how_to_add_one(tmp_path: Path) -> None:
+    with pytest.raises(BadScenario, match="unknown pool 'WETH/USDC") as refused:
+        mayavi.run("depeg_cascade", chain="ethereum-lido", store=tmp_path / "runs.duckdb")
+    assert "`uniswap_v4_pools: {WETH/USDC.500: {price: …, liquidity: …}}`" in str(refused.value.hint)
+    text = page("concepts/markets.md").only_block("yaml")
+    for old, new, message in (
+        ("frictionless: true", "capital: {USDT0: 1_000}", "no pool of plasma sells WETH for USDT0"),
+        (
+            "steps: 12",
+            "steps: 12\npools: {WETH/USDT0.500: {price: 3_100, liquidity: {WETH: 1}}}",
+            "pools.WETH/USDT0.500",
+        ),
+    ):
+        with pytest.raises(BadScenario, match=message) as refused:
+            build(load_text(f"name: own\n{text.replace(old, new)}").config, Fork.replica("plasma"), seed=1)
+        assert "this world has no Uniswap V3; add a pool of V4" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -68,13 +92,10 @@ def test_a_world_that_cannot_be_is_refused(
 @pytest.mark.slow
 def test_a_chain_with_a_market_alone_is_a_chain_like_others(tmp_path: Path) -> None:
     path = tmp_path / "plasma.yaml"
-    path.write_text(
-        "chain: plasma\nsteps: 3\nstep_time: 1d\n"
-        "prices: {WETH: {process: step, at: 1, size: -10%}}\n"
-        "agents: {borrower: {kind: borrower, protocol: aave_v3, collateral: 10 WETH, debt: 15_000 USDT0}}\n"
-    )
+    path.write_text(page("concepts/markets.md").only_block("yaml"))
     run = mayavi.run(path, store=tmp_path / "runs.duckdb")
     assert run.chain == "plasma"
+    assert run.kpis["deficit"] > 0
 
 
 def test_every_chain_of_a_market_is_a_chain_of_scenarios() -> None:
@@ -111,10 +132,16 @@ def test_a_run_on_a_market_names_it_and_the_debt_that_was_burnt(run_mayavi, tmp_
     assert "in 9 accounts, all of it burnt as Aave's deficit" in finished.stdout
     assert WORLD in run_mayavi("runs", "list", "--store", str(store)).stdout
 
-    page = run_page(Store(store), Store(store).run("latest").run_id)
-    assert (page.title, page.subject.split(" · ")[1]) == (f"depeg_cascade on {WORLD}, seed 7", WORLD)
-    assert page.provenance.command == f"mayavi run depeg_cascade --chain {WORLD} --seed 7"
-    assert page.tiles[0].change.endswith("; all of it burnt as a deficit")
-    assert page.hero is not None
-    assert page.hero.title.startswith("Bad debt appears when WETH is at −30")
-    assert any("Aave burnt it: nobody owes it any longer" in each for each in page.summary)
+    report = run_page(Store(store), Store(store).run("latest").run_id)
+    assert (report.title, report.subject.split(" · ")[1]) == (f"depeg_cascade on {WORLD}, seed 7", WORLD)
+    assert report.provenance.command == f"mayavi run depeg_cascade --chain {WORLD} --seed 7"
+    assert report.tiles[0].change.endswith("; all of it burnt as a deficit")
+    assert report.hero is not None
+    assert report.hero.title.startswith("Bad debt appears when WETH is at −30")
+    assert next(each for each in report.sections if each.id == "rates").lead.startswith("Debt on the real market")
+    assert any("Aave burnt it: nobody owes it any longer" in each for each in report.summary)
+
+
+def test_a_market_is_compared_with_the_chains_own_world_by_name() -> None:
+    texts = [load_scenario("aave_borrower", chain=chain).text for chain in (None, WORLD)]
+    assert differing(texts) == {"world": ["ethereum", WORLD]}

@@ -17,7 +17,8 @@ def heading(config: TrainConfig, run_id: str) -> str:
     """One line that describes the training."""
     memory = " with memory" if config.recurrent else ""
     how = f"{config.framework} {config.algorithm}{memory}"
-    return f"run {run_id} · {config.env} · {how} · seed {config.seed} · {config.timesteps:,} steps"
+    place = "" if config.source == "replica" else f" · {config.source}"
+    return f"run {run_id} · {config.env}{place} · {how} · seed {config.seed} · {config.timesteps:,} steps"
 
 
 def summary(done: TrainedModel) -> list[str]:

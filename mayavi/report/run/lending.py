@@ -11,6 +11,7 @@ from mayavi.report.numbers import change, percent
 from mayavi.report.page import Block, Chart, Section, Tile
 from mayavi.report.run.rows import detail
 from mayavi.report.run.words import kpi_tile, money, plural
+from mayavi.worlds.tables.paths import chain_names, market_names
 
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
@@ -228,7 +229,21 @@ def rates_section(rows: RunRows) -> Section | None:
                 finding, f"{what}, of {_of(len(kept), len(ranked))}; {rows.sample}.", rows.x, drawn, Axis("", "percent")
             )
         )
-    return Section("rates", "Utilisation and rates", tuple(charts)) if charts else None
+    return Section("rates", "Utilisation and rates", tuple(charts), _debt_before(rows)) if charts else None
+
+
+def _debt_before(rows: RunRows) -> str:
+    """Warn that a market of Aave V3.6 starts without debt; empty on other worlds."""
+    place = rows.run.place
+    market = place not in chain_names() and any(
+        each.startswith(place.partition("@")[0] + "@") for each in market_names()
+    )
+    if rows.run.source != "replica" or not market:
+        return ""
+    return (
+        "Debt on the real market is not part of this world: on Aave nobody owed anything before the run, so that"
+        " utilisation and rates come from the run's own accounts, and are lower than on chain."
+    )
 
 
 def _of(kept: int, all_of: int) -> str:

@@ -16,6 +16,8 @@ from mayavi.sim.store import RunRecord
 def differing(texts: Sequence[str]) -> dict[str, list[str | None]]:
     """Return the parameters in which scenario texts differ: one value for each text, None where it has none."""
     parts = [flattened(yaml.safe_load(text) or {}) for text in texts]
+    if any(part.get("world") for part in parts):  # beside a market the chain's own world has the chain's name
+        parts = [{**part, "world": part.get("world") or part.get("chain")} for part in parts]
     paths = dict.fromkeys(path for part in parts for path in part)
     found: dict[str, list[Any]] = {path: [part.get(path) for part in parts] for path in paths}
     return {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mayavi.errors import BadScenario, UsageError
 from mayavi.evm.address import checksum
 from mayavi.evm.hashing import keccak256
+from mayavi.scenarios.build.routes import UNISWAP_V3, pool_hint
 from mayavi.scenarios.models.config import NewPool, NewToken, pool_tokens
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def create_token(fork: Fork, symbol: str, token: NewToken) -> bytes:
 
 def create_pool(fork: Fork, name: str, pool: NewPool) -> UniswapV3Pool:
     """Create a Uniswap V3 pool with the scenario's liquidity."""
+    if UNISWAP_V3 not in fork.labels:
+        raise BadScenario(f"pools.{name} cannot be created: no Uniswap V3 is here", pool_hint(fork, name))
     low, high = pool.range or (None, None)
     amounts = {symbol: amount * pool.liquidity_factor for symbol, amount in pool.liquidity.items()}
     created = open_pool(fork, name, pool.price)

@@ -15,7 +15,7 @@ from mayavi.scenarios.build.distributions import distribution
 from mayavi.scenarios.build.lending_markets import COMPOUND, market_name
 from mayavi.scenarios.build.pricing import E8, oracle_usd_e8
 from mayavi.scenarios.build.registry import agent_kind
-from mayavi.scenarios.build.routes import pools_of, route_between
+from mayavi.scenarios.build.routes import pool_hint, pools_of, route_between
 from mayavi.scenarios.models.agents import Borrower, CurveBorrower, Liquidator
 from mayavi.scenarios.models.distributions import Constant
 from mayavi.scenarios.models.new_exchanges import SaleRouteModel
@@ -183,7 +183,7 @@ def _sale_routes(
             raise BadScenario(
                 f"agents.{name}: no pool of {agents.config.chain} sells {collateral} for {debt}, and a liquidator "
                 "sells what it seizes",
-                f"add a pool: `pools: {{{collateral}/{debt}.3000: {{price: …, liquidity: …}}}}`; or set "
+                f"{pool_hint(agents.fork, f'{collateral}/{debt}.3000')}; or set "
                 "`frictionless: true`, which sells nothing",
             )
         routes[collateral, debt] = route

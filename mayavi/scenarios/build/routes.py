@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mayavi.protocols.uniswap.pool import UniswapV3Pool
     from mayavi.protocols.uniswap.route import RouteLike
 
+UNISWAP_V3 = "UniswapV3.Factory"
 _BRIDGES = ("WETH", "USDC", "WMATIC", "WAVAX")
 
 
@@ -62,4 +63,15 @@ def pool_named(fork: Fork, name: str) -> UniswapV3Pool:
     if label in fork.labels and "/" in label:
         return UniswapV3Pool(fork, label)
     known = [each.removeprefix("UniswapV3.") for each in fork.labels if each.startswith("UniswapV3.") and "/" in each]
-    raise UnknownName.of("pool", name, known, f"there are: {', '.join(known)}")
+    hint = f"there are: {', '.join(known)}" if known else pool_hint(fork, label.removeprefix("UniswapV3."))
+    raise UnknownName.of("pool", name, known, hint)
+
+
+def pool_hint(fork: Fork, name: str) -> str:
+    """Say how a scenario creates a pool on this world."""
+    if UNISWAP_V3 in fork.labels:
+        return f"add a pool: `pools: {{{name}: {{price: …, liquidity: …}}}}`"
+    return (
+        "this world has no Uniswap V3; add a pool of V4 and name it in `routes`:"
+        f" `uniswap_v4_pools: {{{name}: {{price: …, liquidity: …}}}}`"
+    )

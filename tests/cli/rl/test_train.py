@@ -12,12 +12,20 @@ from pathlib import Path
 
 import pytest
 
+from mayavi.cli.rl.train_output import heading
+from mayavi.rl.config import TrainConfig
+
 pytest.importorskip("stable_baselines3", reason="`pip install 'mayavi-sim[rl]'` installs stable-baselines3")
 
 SMALL = (
     "--framework", "sb3", "--set", "num_envs=8", "--set", "rollout_steps=16", "--set", "minibatch_size=64",
     "--set", "network=[16, 16]", "--set", "horizon=6", "--set", "test_episodes=24",
 )  # fmt: skip
+
+
+def test_the_first_line_names_a_world_other_than_the_chains_own() -> None:
+    config = TrainConfig(env="aave", framework="sb3", source="replica:ethereum@2025-12", timesteps=256)
+    assert heading(config, "x") == "run x · aave · replica:ethereum@2025-12 · sb3 ppo · seed 0 · 256 steps"
 
 
 @pytest.mark.slow

@@ -133,7 +133,9 @@ def _tiles(data: TrainingData, document: Mapping[str, Any] | None, pooled: list[
         )
     if len(found) < 6:
         wanted = int(data.lead.config["timesteps"])
-        change = "as asked" if data.steps >= wanted else f"of {wanted:,}"
+        change = "as asked" if data.steps == wanted else f"of {wanted:,}"
+        if data.steps > wanted:
+            change = f"{wanted:,} asked"
         found.append(Tile("steps", f"{data.steps:,}", change=change, tone="plain" if data.steps >= wanted else "warn"))
     return tuple(found[:6])
 
