@@ -124,7 +124,7 @@ def test_the_wheel_sets_itself_up_and_works_offline_afterwards(installed: Instal
     assert code == 0, errors
     code, output, errors = installed.run("setup", "--chain", "base", **UNREACHABLE)
     assert code == 0, errors
-    assert output.count("already there") == 3  # the packages, the Vyper contracts and Plotly
+    assert output.count("already there") == 4  # the packages, Morpho's, the Vyper contracts and Plotly
     for command in (["run", "aave_borrower", "--steps", "1"], ["report", "latest", "--out", "report.html"]):
         code, output, errors = installed.run(*command, **UNREACHABLE)
         assert code == 0, errors

@@ -135,11 +135,12 @@ def test_a_run_on_a_market_names_it_and_the_debt_that_was_burnt(run_mayavi, tmp_
     report = run_page(Store(store), Store(store).run("latest").run_id)
     assert (report.title, report.subject.split(" · ")[1]) == (f"depeg_cascade on {WORLD}, seed 7", WORLD)
     assert report.provenance.command == f"mayavi run depeg_cascade --chain {WORLD} --seed 7"
-    assert report.tiles[0].change.endswith("; all of it burnt as a deficit")
+    assert [tile.label for tile in report.tiles[:2]] == ["Bad debt", "Deficit"]
+    assert report.tiles[0].value == report.tiles[1].value
     assert report.hero is not None
     assert report.hero.title.startswith("Bad debt appears when WETH is at −30")
     assert next(each for each in report.sections if each.id == "rates").lead.startswith("Debt on the real market")
-    assert any("Aave burnt it: nobody owes it any longer" in each for each in report.summary)
+    assert any(each.startswith("Aave burns $") and "a deficit of its reserves" in each for each in report.summary)
 
 
 def test_a_market_is_compared_with_the_chains_own_world_by_name() -> None:

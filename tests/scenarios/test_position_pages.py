@@ -56,13 +56,17 @@ def test_the_errors_on_the_page_are_the_ones_that_are_raised(tmp_path: Path) -> 
 
 
 def test_the_parameters_of_the_page_are_taken() -> None:
-    (block,) = PARAMETERS.blocks("yaml")
-    build(
-        load_text(HEAD + AGENTS.replace("frictionless: true", "capital: {USDC: 5}") + block + BORROWER).config,
-        replica(),
-    )
+    block, on_morpho = PARAMETERS.blocks("yaml")
+    agents = AGENTS.replace("frictionless: true", "capital: {USDC: 5}") + BORROWER
+    build(load_text(HEAD + agents + block).config, replica())
+    build(load_text(HEAD + agents + MORPHO + on_morpho).config, replica())
 
 
+MORPHO = """
+morpho:
+  markets: {wstETH/USDC.86: {supplied: 1_000_000}}
+  vaults: {steakUSDC: {caps: {wstETH/USDC.86: 10_000_000}, deposits: 100_000}}
+"""
 BORROWER = 'positions: {data: "account,asset,collateral,debt\\na,WETH,1,\\na,USDC,,5\\n"}\n'
 
 
