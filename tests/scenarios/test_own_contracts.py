@@ -17,6 +17,7 @@ from mayavi.report.page import Chart
 from mayavi.scenarios.build.build import set_up
 from mayavi.scenarios.loading import load_scenario, load_text
 from tests.conftest import REPOSITORY
+from tests.own_code import OwnCode
 
 EXAMPLE = REPOSITORY / "examples" / "vault"
 
@@ -40,8 +41,10 @@ def copied(place: Path) -> Path:
     return place
 
 
-def test_the_example_runs_and_its_figures_follow_the_actions(tmp_path: Path) -> None:
-    run = mayavi.run(EXAMPLE / "vault.yaml", seed=7, store=tmp_path / "runs.duckdb")
+def test_the_example_runs_and_its_figures_follow_the_actions(own_code: OwnCode) -> None:
+    place = own_code.folder / "vault"  # a copy, whose agents are forgotten afterwards
+    shutil.copytree(EXAMPLE, place, ignore=shutil.ignore_patterns("__pycache__"))
+    run = mayavi.run(place / "vault.yaml", seed=7, store=own_code.folder / "runs.duckdb")
     kinds = [(row.kind, row.status) for row in run.actions]
     assert kinds.count(("deposit", "success")) == 10
     left = kinds.count(("leave", "success"))
