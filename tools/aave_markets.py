@@ -201,7 +201,7 @@ def make_market(
 
 
 LAYER_TWO = ("AaveV3Linea", "AaveV3Soneium")
-"""Markets with the pool for rollups, though the address book lists no encoder: their implementation's address tells."""
+"""Markets on the pool for rollups that the address book lists without an encoder, known by their implementation."""
 
 
 def make_emode(category: dict[str, Any], symbols: list[str]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class MorphoBlue:
         return MorphoMarket(self, MarketParameters(*found))
 
     def create_market(self, parameters: MarketParameters, *, sender: AddressLike) -> MorphoMarket:
-        """Create a market; anybody may, with an LLTV and an interest rate model that are enabled."""
+        """Create a market. Its LLTV and interest rate model must be enabled; any account may call this."""
         with atomic(self.fork):
             try:
                 self.contract.createMarket(parameters, sender=address_on(self.fork, sender))

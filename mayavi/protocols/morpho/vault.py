@@ -186,7 +186,7 @@ class MetaMorphoVault:
     def reallocate_to(
         self, market: MarketLike, withdrawals: Mapping[MarketLike, int], *, sender: AddressLike
     ) -> Receipt:
-        """Move assets of other markets into `market`, as anybody may within the flow caps."""
+        """Move assets from other markets to `market`, within the flow caps. Any account may call this."""
         # The contract takes withdrawals in the order of their ids.
         taken = sorted(
             ((self._resolve(each), amount) for each, amount in withdrawals.items()), key=lambda pair: pair[0].id
