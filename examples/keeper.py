@@ -25,7 +25,7 @@ from mayavi.rl.evaluation.evaluate import EvaluationSettings
 from mayavi.rl.evaluation.models import evaluate_models
 from mayavi.rl.models import open_model
 from mayavi.rl.training.train import train
-from mayavi.scenarios.build.agent_set import AgentSet, BorrowerGroup
+from mayavi.scenarios.build.agents.agent_set import AgentSet, BorrowerGroup
 from mayavi.scenarios.setting_types import OwnAgentSettings, PositiveRatio, TokenAmount
 
 SCENARIO = Path(__file__).with_name("keeper.yaml")

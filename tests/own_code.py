@@ -133,7 +133,7 @@ class OwnCode:
     def forget(self) -> None:
         """Remove what was imported and registered from the folder."""
         from mayavi.protocols import registry as protocols
-        from mayavi.scenarios.build import registry as kinds
+        from mayavi.scenarios.build.agents import registry as kinds
 
         sys.path[:] = self._path
         for name in set(sys.modules) - self._modules:

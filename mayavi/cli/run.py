@@ -165,8 +165,8 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
 
 def opened_accounts(config: ScenarioConfig) -> int:
     """Number of accounts whose positions are opened before the first step."""
-    from mayavi.scenarios.models.agents import Borrower
-    from mayavi.scenarios.models.positions import Positions
+    from mayavi.scenarios.models.agents.lending import Borrower
+    from mayavi.scenarios.models.agents.positions import Positions
 
     return sum(each.count for each in config.agents.values() if isinstance(each, Borrower | Positions))
 

@@ -11,12 +11,12 @@ from mayavi.scenario_env.figures import FigureReader
 from mayavi.scenario_env.learner_account import LearnerAccount
 from mayavi.scenario_env.own_figures import OwnFigures, OwnTally, Value
 from mayavi.scenario_env.simulations import EpisodeSource, Simulation
-from mayavi.scenarios.build.lending_markets import market_name
-from mayavi.scenarios.models.agents import AgentSettings
+from mayavi.scenarios.build.chain.lending_markets import market_name
+from mayavi.scenarios.models.agents.shared import AgentSettings
 from mayavi.scenarios.models.config import pool_tokens
 from mayavi.scenarios.models.learner import LAST_ACTION, Learner
-from mayavi.scenarios.models.mixes import Mix
-from mayavi.scenarios.models.quantities import Asset
+from mayavi.scenarios.models.values.mixes import Mix
+from mayavi.scenarios.models.values.quantities import Asset
 from mayavi.sim.runner import Runner
 from mayavi.sim.tally import RunTally
 

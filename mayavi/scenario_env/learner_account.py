@@ -13,7 +13,7 @@ from mayavi.agents.trading.exchange import CurveExchange, Exchange, UniswapExcha
 from mayavi.errors import UsageError
 from mayavi.evm.fork import Fork
 from mayavi.protocols.tokens import Erc20
-from mayavi.scenarios.build.routes import pool_named, route_between
+from mayavi.scenarios.build.chain.routes import pool_named, route_between
 from mayavi.scenarios.models.config import pool_tokens
 from mayavi.scenarios.models.learner import ActionChoice
 

@@ -12,8 +12,8 @@ from mayavi.agents.lending.market import Health
 from mayavi.errors import ExecutionError, UnknownName, UsageError
 from mayavi.evm.units import WAD
 from mayavi.scenario_env.learner_account import LearnerAccount
+from mayavi.scenarios.build.chain.routes import deepest_pool
 from mayavi.scenarios.build.pricing import oracle_usd_e8
-from mayavi.scenarios.build.routes import deepest_pool
 from mayavi.sim.hooks import Hook
 from mayavi.sim.market_figures import pool_price_wad
 from mayavi.sim.rows import ActionRow

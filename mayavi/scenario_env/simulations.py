@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.scenario_env.config import ScenarioEnvConfig
     from mayavi.scenarios.build.build import Built
-    from mayavi.scenarios.models.agents import AgentSettings
+    from mayavi.scenarios.models.agents.shared import AgentSettings
     from mayavi.sim.market_figures import Reader
     from mayavi.sim.scheduler import Scheduler
     from mayavi.sim.world_state import WorldState
@@ -91,7 +91,7 @@ class ScenarioEpisodes:
     @cached_property
     def draws(self) -> bool:
         """Whether prices, populations or trades are random; kinds of other packages may be, too."""
-        from mayavi.scenarios.models.agents import KINDS
+        from mayavi.scenarios.models.agents.kinds import KINDS
         from mayavi.scenarios.run.randomness import draws
 
         return draws(self.config) or any(each.kind not in KINDS for each in self.config.agents.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mayavi.errors import BadScenario
-from mayavi.scenarios.models.parameters import NAMES
+from mayavi.scenarios.models.chain.parameters import NAMES
 from mayavi.settings.document_kind import DocumentKind
 
 SCENARIO = DocumentKind(

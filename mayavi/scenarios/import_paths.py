@@ -50,6 +50,6 @@ def _importer(section: str) -> Callable[[str, Path | None], object]:
         from mayavi.protocols.registry import import_protocol
 
         return import_protocol
-    from mayavi.scenarios.build.registry import import_kind
+    from mayavi.scenarios.build.agents.registry import import_kind
 
     return import_kind

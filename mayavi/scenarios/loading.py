@@ -16,8 +16,8 @@ from mayavi.errors import BadScenario, UsageError
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.import_paths import import_named_code
 from mayavi.scenarios.installed import find_entry
+from mayavi.scenarios.models.agents.positions import POSITIONS
 from mayavi.scenarios.models.config import ALL_CHAINS, ScenarioConfig
-from mayavi.scenarios.models.positions import POSITIONS
 from mayavi.scenarios.models.prices import PathPrice
 from mayavi.scenarios.models.world import WorldOptions, resolve_snapshot, world_source
 from mayavi.settings.document import Document, to_yaml
@@ -235,7 +235,7 @@ def _embed_files(document: Document) -> dict[Place, Series]:
         prices_of_file,
         written_out,
     )
-    from mayavi.scenarios.models.contracts import compiled_contract
+    from mayavi.scenarios.models.chain.own_contracts import compiled_contract
 
     files: dict[Place, Series] = {}
 

@@ -8,12 +8,12 @@ from mayavi.scenarios.models.config import ScenarioConfig
 
 def plugin_sources(config: ScenarioConfig) -> dict[str, Provenance]:
     """Return where the code of each agent kind and protocol came from that is not Mayavi's own."""
-    from mayavi.scenarios.models.agents import KINDS
+    from mayavi.scenarios.models.agents.kinds import KINDS
 
     found: dict[str, Provenance] = {}
     kinds: set[str] = {each.kind for each in config.agents.values()}
     for kind in sorted(kinds - KINDS):
-        from mayavi.scenarios.build.registry import find_kind
+        from mayavi.scenarios.build.agents.registry import find_kind
 
         if provenance := find_kind(kind).provenance:
             found[f"agent {kind}"] = provenance

@@ -7,28 +7,17 @@ import inspect
 from types import ModuleType
 from typing import Any
 
-from mayavi.scenarios.models import (
-    agent_settings,
-    config,
-    contracts,
-    learner,
-    morpho,
-    new_exchanges,
-    new_markets,
-    parameters,
-    positions,
-    protocols,
-    recorded,
-)
-from mayavi.scenarios.models import agents as agent_models
-from mayavi.scenarios.models import distributions as distribution_models
-from mayavi.scenarios.models import prices as price_models
-from mayavi.scenarios.models.agents import KINDS
+from mayavi.scenarios.models import config, learner, prices
+from mayavi.scenarios.models.agents import lending, oracle, positions, recorded, shared, trading
+from mayavi.scenarios.models.agents.kinds import KINDS
+from mayavi.scenarios.models.chain import morpho, new_exchanges, new_markets, own_contracts, own_protocols, parameters
 from mayavi.scenarios.models.config import ALL_CHAINS, ScenarioConfig
+from mayavi.scenarios.models.values import distributions
 
 _MODULES = (
-    *(agent_settings, agent_models, config, distribution_models, price_models),
-    *(contracts, learner, morpho, new_exchanges, new_markets, parameters, positions, protocols, recorded),
+    *(config, learner, prices, distributions),
+    *(shared, lending, oracle, positions, recorded, trading),
+    *(morpho, new_exchanges, new_markets, own_contracts, own_protocols, parameters),
 )
 
 HINT = "# yaml-language-server: $schema=scenario.schema.json"

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mayavi.scenarios.models.assumption_rules import RULES
+from mayavi.scenarios.models.assumptions.rules import RULES
 from mayavi.sim.store import Store
 from tests.interruption import heed_interruptions
 from tests.pages import page

@@ -189,7 +189,7 @@ NOT_FOR_A_RUN = {
     *("mayavi.sim.store.store", "mayavi.sim.store.explanation", "mayavi.worlds.tables.chain"),
     *("mayavi.protocols.compound", "mayavi.protocols.curve", "mayavi.protocols.uniswap.pool"),
     *("mayavi.agents.lending.compound", "mayavi.agents.lending.mixed_loan", "mayavi.agents.liquidation.liquidator"),
-    *("mayavi.scenarios.build.positions", "mayavi.scenarios.build.trading"),
+    *("mayavi.scenarios.build.agents.positions", "mayavi.scenarios.build.agents.trading"),
 }
 """Modules that take long to import and that a run of one borrower on Aave does not need."""
 

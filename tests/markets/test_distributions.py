@@ -22,7 +22,7 @@ from mayavi.markets.distributions import (
 )
 from mayavi.numerics.streams import stream
 from mayavi.scenarios.build.distributions import distribution as distribution_from_model
-from mayavi.scenarios.models.distributions import Distribution as ScenarioDistribution
+from mayavi.scenarios.models.values.distributions import Distribution as ScenarioDistribution
 from mayavi.settings.document import Document
 
 N = 200_000

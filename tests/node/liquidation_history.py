@@ -10,9 +10,9 @@ from mayavi.evm.abi.interface import Function
 from mayavi.protocols import AaveV2
 from mayavi.protocols.aave_v2.liquidation_event import LIQUIDATION_TOPIC
 from mayavi.protocols.chainlink.price_feed import PriceFeed
-from mayavi.scenarios.build.new_markets import create_aave_v2
+from mayavi.scenarios.build.chain.new_markets import create_aave_v2
 from mayavi.scenarios.incidents import crv_2022
-from mayavi.scenarios.models.new_markets import NewReserveV2
+from mayavi.scenarios.models.chain.new_markets import NewReserveV2
 from tests.node.chain_history import ChainHistory
 from tests.node.hardhat import Hardhat
 from tests.node.replica_on_node import put_on_node

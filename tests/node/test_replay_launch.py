@@ -16,7 +16,7 @@ from mayavi.evm.abi.interface import Function
 from mayavi.evm.hashing import create_address
 from mayavi.replay.history.launch import record_launch
 from mayavi.replay.history.node import ReplayNode
-from mayavi.scenarios.models.launch_record import read_launch
+from mayavi.scenarios.models.agents.launch_record import read_launch
 from mayavi.worlds.artifacts import ArtifactStore
 from tests.node.chain_history import ETHER, ChainHistory
 from tests.node.hardhat import Hardhat

@@ -13,7 +13,7 @@ from mayavi import Fork
 from mayavi.scenario_env import ScenarioRows, record_episode
 from mayavi.scenario_env.config import ScenarioEnvConfig
 from mayavi.scenarios.loading import load_scenario
-from mayavi.scenarios.models.agents import KINDS
+from mayavi.scenarios.models.agents.kinds import KINDS
 from mayavi.scenarios.run.request import RunRequest
 from mayavi.scenarios.run.run import execute
 from mayavi.sim.recorder import MemoryRecorder

@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from mayavi.scenarios.build.build import build
-from mayavi.scenarios.build.creation import Liquidity, provide
-from mayavi.scenarios.build.routes import pool_named
+from mayavi.scenarios.build.chain.creation import Liquidity, provide
+from mayavi.scenarios.build.chain.routes import pool_named
 from mayavi.scenarios.loading import load_text
 from tests.agents.stage import replica
 from tests.scenarios.play import Played, play

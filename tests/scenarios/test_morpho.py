@@ -12,8 +12,8 @@ from mayavi import Fork
 from mayavi.errors import MayaviError
 from mayavi.protocols import MorphoBlue
 from mayavi.scenarios.build.build import Built, build
-from mayavi.scenarios.build.creation import account
-from mayavi.scenarios.build.morpho import depositor_of
+from mayavi.scenarios.build.chain.creation import account
+from mayavi.scenarios.build.chain.morpho import depositor_of
 from mayavi.scenarios.loading import load_scenario
 from mayavi.sim.store import Store
 from mayavi.sim.store.explanation import explain

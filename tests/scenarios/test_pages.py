@@ -9,7 +9,7 @@ import pytest
 
 from mayavi.scenarios import registry
 from mayavi.scenarios.loading import load_scenario, load_text
-from mayavi.scenarios.models.agents import AgentModel
+from mayavi.scenarios.models.agents.kinds import AgentModel
 from tests.pages import REPOSITORY, page, pages
 
 PAGE = page("how-to/write-a-scenario.md")

@@ -9,10 +9,10 @@ import pytest
 from mayavi.errors import ActionRefused, BadScenario
 from mayavi.protocols import UniswapV3
 from mayavi.protocols.uniswap.position import UniswapV3Position
-from mayavi.scenarios.build.pool_depth import pool_names, scale_pool, scale_pools
-from mayavi.scenarios.build.routes import pool_named
+from mayavi.scenarios.build.chain.pool_depth import pool_names, scale_pool, scale_pools
+from mayavi.scenarios.build.chain.routes import pool_named
 from mayavi.scenarios.loading import Scenario, load_scenario, load_text
-from mayavi.scenarios.models.assumptions import find_assumptions
+from mayavi.scenarios.models.assumptions.found import find_assumptions
 from mayavi.scenarios.sensitivity.plan import plan_moves
 from tests.agents.stage import replica
 from tests.scenarios.play import play

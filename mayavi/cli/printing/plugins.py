@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def all_plugins() -> list[Plugin]:
     """Load the plugins of all installed packages; those that cannot be used have an `error`."""
     from mayavi.protocols.registry import installed_protocols
-    from mayavi.scenarios.build.registry import installed_kinds
+    from mayavi.scenarios.build.agents.registry import installed_kinds
     from mayavi.scenarios.installed import installed_scenarios
 
     return [*installed_kinds(), *installed_scenarios(), *installed_protocols(), *_environments()]

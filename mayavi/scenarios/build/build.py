@@ -14,34 +14,35 @@ from typing import TYPE_CHECKING
 
 from mayavi.agents.base import Agent
 from mayavi.errors import BadScenario, BadSeries, ExecutionError, UsageError
-from mayavi.scenarios.build.agents import build_agents
-from mayavi.scenarios.build.creation import Liquidity, create_pool, create_token, open_pool, provide
-from mayavi.scenarios.build.lending_markets import (
+from mayavi.scenarios.build.agents.members import build_agents
+from mayavi.scenarios.build.agents.oracle import build_price_posters
+from mayavi.scenarios.build.chain.creation import Liquidity, create_pool, create_token, open_pool, provide
+from mayavi.scenarios.build.chain.lending_markets import (
     has_aave,
     market_name,
     market_reader,
     open_market,
     price_subject,
 )
-from mayavi.scenarios.build.morpho import create_morpho, vault_readers
-from mayavi.scenarios.build.new_markets import create_aave_v2, create_curve_pool, list_on_aave_v3
-from mayavi.scenarios.build.oracle import build_price_posters
-from mayavi.scenarios.build.own_protocols import deploy_protocols, protocol_readers
-from mayavi.scenarios.build.parameters import build_governance, set_parameters
-from mayavi.scenarios.build.pool_depth import scale_pools
+from mayavi.scenarios.build.chain.morpho import create_morpho, vault_readers
+from mayavi.scenarios.build.chain.new_markets import create_aave_v2, create_curve_pool, list_on_aave_v3
+from mayavi.scenarios.build.chain.own_protocols import deploy_protocols, protocol_readers
+from mayavi.scenarios.build.chain.parameters import build_governance, set_parameters
+from mayavi.scenarios.build.chain.pool_depth import scale_pools
+from mayavi.scenarios.build.chain.routes import pool_named
 from mayavi.scenarios.build.pricing import draw_prices, opening_gaps_wad
-from mayavi.scenarios.build.routes import pool_named
 from mayavi.scenarios.figures.accounts import FinalAccounts
 from mayavi.scenarios.figures.coarseness import LargestFall, largest_falls
 from mayavi.scenarios.figures.kpis import ScenarioKpis
 from mayavi.scenarios.figures.tally import ScenarioTally
-from mayavi.scenarios.models.agents import LaunchTrader, OracleShock
+from mayavi.scenarios.models.agents.oracle import OracleShock
+from mayavi.scenarios.models.agents.trading import LaunchTrader
 from mayavi.scenarios.models.config import GOVERNANCE, PRICES, ScenarioConfig
 from mayavi.sim.rows import KpiRow
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
-    from mayavi.scenarios.build.agent_set import AgentSet
+    from mayavi.scenarios.build.agents.agent_set import AgentSet
     from mayavi.sim.agent_blocks import AgentBlock
     from mayavi.sim.market_figures import Reader
     from mayavi.sim.market_snapshot import MarketSnapshotHook
@@ -227,7 +228,7 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
             if isinstance(model, LaunchTrader):
                 _launch_pool(fork, name, model)
         if config.contracts:
-            from mayavi.scenarios.build.own_contracts import deploy_contracts
+            from mayavi.scenarios.build.chain.own_contracts import deploy_contracts
 
             deploy_contracts(config, fork)
         deploy_protocols(config, fork)
@@ -238,7 +239,7 @@ def create(config: ScenarioConfig, fork: Fork) -> None:
 
 
 def _create_exchanges(config: ScenarioConfig, fork: Fork) -> None:
-    from mayavi.scenarios.build.new_exchanges import create_pendle_pt, create_v4_pool
+    from mayavi.scenarios.build.chain.new_exchanges import create_pendle_pt, create_v4_pool
 
     for name, pool in config.uniswap_v4_pools.items():
         create_v4_pool(fork, name, pool)
@@ -247,7 +248,7 @@ def _create_exchanges(config: ScenarioConfig, fork: Fork) -> None:
 
 
 def _launch_pool(fork: Fork, name: str, model: LaunchTrader) -> None:
-    from mayavi.scenarios.models.launch_record import read_launch
+    from mayavi.scenarios.models.agents.launch_record import read_launch
 
     record = read_launch(model.data or "", f"agents.{name}")
     token, quote = model.pool.rpartition(".")[0].split("/")
@@ -314,7 +315,7 @@ def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
 
         readers += [CurveFigures(CurveStableSwap(fork, pool)) for pool in agents.curve_pools]
     if config.contracts:
-        from mayavi.scenarios.build.own_contracts import contract_readers
+        from mayavi.scenarios.build.chain.own_contracts import contract_readers
 
         readers += contract_readers(config)
     readers += protocol_readers(config)

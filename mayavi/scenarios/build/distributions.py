@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from mayavi.scenarios.models.distributions import (
+from mayavi.scenarios.models.values.distributions import (
     Choice,
     Constant,
     Distribution,
@@ -15,7 +15,7 @@ from mayavi.scenarios.models.distributions import (
     Pareto,
     Uniform,
 )
-from mayavi.scenarios.models.quantities import ratio_of
+from mayavi.scenarios.models.values.quantities import ratio_of
 
 
 def distribution(model: Distribution, scale: Decimal = Decimal(1)) -> Any:

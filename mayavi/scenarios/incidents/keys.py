@@ -9,7 +9,7 @@ from typing import Any
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.incidents.registry import Incident
 from mayavi.scenarios.loading import load_scenario
-from mayavi.scenarios.models.assumptions import find_assumptions
+from mayavi.scenarios.models.assumptions.found import find_assumptions
 from mayavi.settings.document import Document
 
 _NO_CHANGE = frozenset({"name", "title", "chain", "chains", "seed"})

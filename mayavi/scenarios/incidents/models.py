@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from mayavi.scenarios.models.quantities import fault, ratio_of
+from mayavi.scenarios.models.values.quantities import fault, ratio_of
 from mayavi.settings.model import Model
 
 Number = Annotated[Decimal, BeforeValidator(ratio_of)]

@@ -10,15 +10,17 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from mayavi.errors import did_you_mean
-from mayavi.scenarios.models.agents import AgentModel, OracleShock
-from mayavi.scenarios.models.contracts import OwnContract
+from mayavi.scenarios.models.agents.kinds import AgentModel
+from mayavi.scenarios.models.agents.oracle import OracleShock
+from mayavi.scenarios.models.agents.pool_use import trades_on_chain
+from mayavi.scenarios.models.agents.positions import POSITIONS, TopLevelPositions
+from mayavi.scenarios.models.chain.morpho import NewMorpho
+from mayavi.scenarios.models.chain.new_exchanges import NewPendleMarket, NewV4Pool, pt_parts
+from mayavi.scenarios.models.chain.new_markets import NewCurvePool, NewReserve, NewReserveV2
+from mayavi.scenarios.models.chain.own_contracts import OwnContract
+from mayavi.scenarios.models.chain.own_protocols import ProtocolModel
+from mayavi.scenarios.models.chain.parameters import Changes, fault_of, misplaced_value
 from mayavi.scenarios.models.learner import Learner, unknown_agent
-from mayavi.scenarios.models.morpho import NewMorpho
-from mayavi.scenarios.models.new_exchanges import NewPendleMarket, NewV4Pool, pt_parts
-from mayavi.scenarios.models.new_markets import NewCurvePool, NewReserve, NewReserveV2
-from mayavi.scenarios.models.parameters import Changes, fault_of, misplaced_value
-from mayavi.scenarios.models.pool_use import trades_on_chain
-from mayavi.scenarios.models.positions import POSITIONS, TopLevelPositions
 from mayavi.scenarios.models.prices import (
     GbmPrice,
     JumpDiffusionPrice,
@@ -27,8 +29,7 @@ from mayavi.scenarios.models.prices import (
     RampPrice,
     StepPrice,
 )
-from mayavi.scenarios.models.protocols import ProtocolModel
-from mayavi.scenarios.models.quantities import NotNegative, Positive, PositiveRatio, Seconds, Symbol, Wei
+from mayavi.scenarios.models.values.quantities import NotNegative, Positive, PositiveRatio, Seconds, Symbol, Wei
 from mayavi.scenarios.models.world import BlockId, Source, WorldName, world_fault
 from mayavi.settings.model import Model
 

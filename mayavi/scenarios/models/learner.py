@@ -10,7 +10,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from mayavi.errors import did_you_mean
-from mayavi.scenarios.models.quantities import Number, Positive, Share, Symbol, asset_of, fault, number_of, ratio_of
+from mayavi.scenarios.models.values.quantities import (
+    Number,
+    Positive,
+    Share,
+    Symbol,
+    asset_of,
+    fault,
+    number_of,
+    ratio_of,
+)
 from mayavi.settings.model import Model
 
 VERBS = ("supply", "withdraw", "borrow", "repay", "sell")

@@ -11,8 +11,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mayavi.scenarios.models.assumption_marks import Mark
-from mayavi.scenarios.models.quantities import Move, Positive, PositiveRatio, Ratio, RatioFromZero, Seconds, fault
+from mayavi.scenarios.models.assumptions.marks import Mark
+from mayavi.scenarios.models.values.quantities import (
+    Move,
+    Positive,
+    PositiveRatio,
+    Ratio,
+    RatioFromZero,
+    Seconds,
+    fault,
+)
 from mayavi.settings.model import Model
 
 Step = Annotated[int, Field(ge=0, le=10_000_000), Mark.IN_STEPS]

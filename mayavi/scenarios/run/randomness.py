@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from mayavi.scenarios.models.agents import AgentModel, Borrower, CurveBorrower, CurveHolders, Traders
+from mayavi.scenarios.models.agents.kinds import AgentModel
+from mayavi.scenarios.models.agents.lending import Borrower, CurveBorrower
+from mayavi.scenarios.models.agents.trading import CurveHolders, Traders
 from mayavi.scenarios.models.config import ScenarioConfig
-from mayavi.scenarios.models.distributions import Constant, Distribution
 from mayavi.scenarios.models.prices import (
     GbmPrice,
     JumpDiffusionPrice,
@@ -13,6 +14,7 @@ from mayavi.scenarios.models.prices import (
     RampPrice,
     StepPrice,
 )
+from mayavi.scenarios.models.values.distributions import Constant, Distribution
 
 
 def draws(config: ScenarioConfig) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 from mayavi.errors import UnknownName, UsageError
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.loading import Scenario
-from mayavi.scenarios.models.assumptions import Assumption, find_assumptions
-from mayavi.scenarios.models.written_values import Writing
+from mayavi.scenarios.models.assumptions.found import Assumption, find_assumptions
+from mayavi.scenarios.models.values.written_values import Writing
 from mayavi.scenarios.run.overrides import override_value
 from mayavi.scenarios.sensitivity.step_length import StepLength
 from mayavi.scenarios.sweep.plan import split_values

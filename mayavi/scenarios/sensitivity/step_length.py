@@ -12,12 +12,12 @@ from pydantic import BaseModel
 
 from mayavi.errors import UsageError
 from mayavi.scenarios.build.build import pace
-from mayavi.scenarios.models.assumption_marks import Mark
-from mayavi.scenarios.models.assumptions import Assumption
+from mayavi.scenarios.models.assumptions.found import Assumption
+from mayavi.scenarios.models.assumptions.marks import Mark
 from mayavi.scenarios.models.config import ScenarioConfig
-from mayavi.scenarios.models.field_type import FieldType
-from mayavi.scenarios.models.quantities import seconds_of
-from mayavi.scenarios.models.written_values import Writing
+from mayavi.scenarios.models.values.field_type import FieldType
+from mayavi.scenarios.models.values.quantities import seconds_of
+from mayavi.scenarios.models.values.written_values import Writing
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from functools import cache
 
 from mayavi import Fork
 from mayavi.protocols import AaveV2
-from mayavi.scenarios.build.new_markets import create_aave_v2
-from mayavi.scenarios.models.new_markets import NewReserveV2
+from mayavi.scenarios.build.chain.new_markets import create_aave_v2
+from mayavi.scenarios.models.chain.new_markets import NewReserveV2
 
 RESERVES = {
     "USDC": {

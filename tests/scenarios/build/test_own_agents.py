@@ -12,7 +12,7 @@ import mayavi
 from mayavi.errors import BadScenario
 from mayavi.scenarios.build.build import build
 from mayavi.scenarios.loading import load_scenario, load_text
-from mayavi.scenarios.models.assumptions import find_assumptions
+from mayavi.scenarios.models.assumptions.found import find_assumptions
 from mayavi.scenarios.models.config import ScenarioConfig
 from mayavi.scenarios.plugin_versions import plugin_versions
 from mayavi.scenarios.schema import json_schema

@@ -9,17 +9,17 @@ from typing import get_args
 import pytest
 
 from mayavi.errors import BadScenario, SetupError, UnknownName
-from mayavi.scenarios.build import registry
+from mayavi.scenarios.build.agents import registry
 from mayavi.scenarios.loading import load_text
-from mayavi.scenarios.models.agents import _BuiltIn
+from mayavi.scenarios.models.agents.kinds import _BuiltIn
 from tests.scenarios.play import play
 
 PLUGIN = """
 from typing import Literal
 
 from mayavi.agents.base import Agent
-from mayavi.scenarios.build.registry import agent_kind
-from mayavi.scenarios.models.agents import AgentSettings, Count
+from mayavi.scenarios.build.agents.registry import agent_kind
+from mayavi.scenarios.models.agents.shared import AgentSettings, Count
 
 
 class Whale(AgentSettings):

@@ -11,17 +11,25 @@ import pytest
 from pydantic import BaseModel, Field
 
 from mayavi.errors import UsageError
-from mayavi.scenarios.build import registry
+from mayavi.scenarios.build.agents import registry
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.loading import Scenario, load_scenario, load_text
-from mayavi.scenarios.models.agents import AgentSettings, Count
-from mayavi.scenarios.models.assumption_marks import Mark, question_fields
-from mayavi.scenarios.models.assumption_rules import rule_of
-from mayavi.scenarios.models.assumptions import Assumption, find_assumptions
+from mayavi.scenarios.models.agents.shared import AgentSettings, Count
+from mayavi.scenarios.models.assumptions.found import Assumption, find_assumptions
+from mayavi.scenarios.models.assumptions.marks import Mark, question_fields
+from mayavi.scenarios.models.assumptions.rules import rule_of
 from mayavi.scenarios.models.config import NewPool
-from mayavi.scenarios.models.distributions import Distribution, Uniform
 from mayavi.scenarios.models.prices import _Process
-from mayavi.scenarios.models.quantities import NotNegative, PositiveRatio, Seconds, Share, Symbol, TokenAmount, Wei
+from mayavi.scenarios.models.values.distributions import Distribution, Uniform
+from mayavi.scenarios.models.values.quantities import (
+    NotNegative,
+    PositiveRatio,
+    Seconds,
+    Share,
+    Symbol,
+    TokenAmount,
+    Wei,
+)
 from mayavi.scenarios.registry import names
 from mayavi.settings.document import Document
 
@@ -229,6 +237,6 @@ agents: {t: {kind: traders, pool: WETH/USDC.500, trades_a_step: 2, size: 1, capi
 
 
 def test_text_that_is_no_choice_has_no_rule() -> None:
-    from mayavi.scenarios.models.field_type import FieldType
+    from mayavi.scenarios.models.values.field_type import FieldType
 
     assert rule_of(FieldType(str), "cUSDCv3") is None

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from mayavi.errors import BadSeries
-from mayavi.scenarios.models.launch_record import read_launch
+from mayavi.scenarios.models.agents.launch_record import read_launch
 from mayavi.scenarios.registry import LIBRARY
 from tests.scenarios.play import play
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from mayavi.scenarios.models.mixes import Mix, TokenOrMix
-from mayavi.scenarios.models.quantities import Asset
+from mayavi.scenarios.models.values.mixes import Mix, TokenOrMix
+from mayavi.scenarios.models.values.quantities import Asset
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(TokenOrMix)
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from mayavi.errors import BadScenario
-from mayavi.scenarios.models.positions import BookRow, read_book
+from mayavi.scenarios.models.agents.positions import BookRow, read_book
 
 HEAD = "account,asset,collateral,debt,emode\n"
 

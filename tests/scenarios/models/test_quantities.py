@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from mayavi.scenarios.models import quantities as q
+from mayavi.scenarios.models.values import quantities as q
 
 
 @pytest.mark.parametrize(

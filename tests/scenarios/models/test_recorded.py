@@ -8,7 +8,7 @@ import pytest
 
 from mayavi.errors import BadScenario, BadSeries
 from mayavi.scenarios.loading import load_text
-from mayavi.scenarios.models.recorded import read_balances, read_calls
+from mayavi.scenarios.models.agents.recorded import read_balances, read_calls
 
 HEADER = "time,liquidator,borrower,collateral,debt,repaid,seized"
 SCENARIO = """

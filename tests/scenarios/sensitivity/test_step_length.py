@@ -9,14 +9,14 @@ import pytest
 from pydantic import BeforeValidator
 
 from mayavi.errors import UsageError
-from mayavi.scenarios.build import registry
+from mayavi.scenarios.build.agents import registry
 from mayavi.scenarios.build.build import pace
 from mayavi.scenarios.loading import Scenario, load_scenario, load_text
-from mayavi.scenarios.models.agents import AgentSettings
-from mayavi.scenarios.models.assumption_marks import Mark
-from mayavi.scenarios.models.assumptions import find_assumptions
+from mayavi.scenarios.models.agents.shared import AgentSettings
+from mayavi.scenarios.models.assumptions.found import find_assumptions
+from mayavi.scenarios.models.assumptions.marks import Mark
 from mayavi.scenarios.models.config import ScenarioConfig
-from mayavi.scenarios.models.quantities import Share
+from mayavi.scenarios.models.values.quantities import Share
 from mayavi.scenarios.sensitivity.step_length import StepLength
 from mayavi.settings.document import Document
 from mayavi.settings.model import Model

@@ -18,7 +18,7 @@ from mayavi.api.queue.scenarios.scenario_problems import ORIGIN, problems_of
 from mayavi.api.queue.scenarios.yaml_limits import find_fault
 from mayavi.errors import ScenarioParked, UnknownName, UsageError
 from mayavi.scenarios.loading import Scenario, is_path, load_scenario, load_text
-from mayavi.scenarios.models.agents import KINDS
+from mayavi.scenarios.models.agents.kinds import KINDS
 from mayavi.scenarios.registry import LIBRARY, entry, names
 from mayavi.scenarios.run.overrides import override_value
 from mayavi.scenarios.sweep.plan import parse_seeds

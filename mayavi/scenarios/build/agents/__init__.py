@@ -1,0 +1,1 @@
+"""Build the agents of a scenario."""

@@ -1,0 +1,1 @@
+"""Settings of a scenario's agents."""
