@@ -103,6 +103,7 @@ def test_a_world_that_is_none_is_refused(env_id: str) -> None:
 def test_a_scenario_is_played_on_a_named_world() -> None:
     env = gymnasium.make("mayavi/Scenario-v0", scenario="learning_borrower", world=WORLD)
     assert isinstance(env.unwrapped, ScenarioEnv)
+    assert env.unwrapped.env.world_name == WORLD
     assert env.unwrapped.env.world_digest == make_rows("scenario", 1, source=f"replica:{WORLD}").world_digest
     env.close()
 
