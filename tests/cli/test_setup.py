@@ -37,7 +37,7 @@ def test_replicas_can_be_left_for_later(run_mayavi, tmp_path: Path) -> None:
 def test_an_unknown_chain_is_an_error_before_anything_is_installed(run_mayavi, tmp_path: Path) -> None:
     finished = run_mayavi("setup", "--chain", "etherium", env={"MAYAVI_CONTRACTS": str(tmp_path / "nowhere")})
     assert finished.returncode == 2
-    assert "unknown chain 'etherium'" in finished.stderr
+    assert "unknown world 'etherium'" in finished.stderr
     assert not (tmp_path / "nowhere").exists()
 
 
