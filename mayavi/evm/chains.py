@@ -191,7 +191,7 @@ _NICKNAMES = {
 
 
 def unknown_chain(name: str, known: Iterable[str], more: str, *, what: str = "chain") -> UnknownName:
-    """Error for an unknown chain, or another `what` that is named after one, with the names that were probably meant."""
+    """Error for an unknown chain, or `what` is named after one, with the names that were probably meant."""
     return UnknownName.of(what, name, known, more, meant=_NICKNAMES.get(name.casefold().replace(" ", "-")))
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import mayavi
 from mayavi import Fork
-from mayavi.errors import MayaviError
-from mayavi.protocols import MorphoBlue
-from mayavi.scenarios.build.build import Built, build
+from mayavi.errors import BadScenario, MayaviError
+from mayavi.protocols import MorphoBlue, UniswapV3
+from mayavi.scenarios.build.build import Built, build, set_up
 from mayavi.scenarios.build.creation import account
 from mayavi.scenarios.build.morpho import depositor_of
 from mayavi.scenarios.loading import load_scenario
@@ -82,6 +82,20 @@ def test_an_explanation_names_the_bad_debt(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_run(played: tuple[Built, dict[str, int], list[Any]]) -> None:
     assert play()[1] == played[1]
     assert play(seed=8)[1] != played[1]
+
+
+@pytest.mark.parametrize(("world", "price"), [("ethereum", 1.0518), ("ethereum@2025-12", 1.1693)])
+def test_the_pool_of_the_collateral_begins_at_the_price_of_the_world(world: str, price: float) -> None:
+    fork = Fork.replica(world).copy()
+    set_up(load_scenario("morpho_depeg", overrides=FEW).config, fork)
+    assert float(UniswapV3(fork).pool("sDAI", "USDC", 500).price("sDAI")) == pytest.approx(price, abs=1e-4)
+
+
+def test_a_new_pool_without_a_price_needs_feeds_of_both_tokens() -> None:
+    tokens = "tokens={NOVA: {supply: 1000}}"
+    pools = "pools={NOVA/USDC.500: {liquidity: {NOVA: 1, USDC: 1}}}"
+    with pytest.raises(BadScenario, match=r"NOVA/USDC.500 has no price, and no feed gives one"):
+        play(tokens, pools)
 
 
 def test_a_slow_fall_leaves_depositors_unharmed() -> None:
