@@ -208,7 +208,7 @@ def test_keys_with_dots_are_added_at_any_depth(option: str, place: tuple[str | i
 
 
 def test_a_misspelt_entry_says_how_a_new_one_is_added() -> None:
-    with pytest.raises(UsageError, match="there is no 'A/B.500' in agents") as caught:
+    with pytest.raises(UsageError, match=r"there is no 'A/B.500' in agents") as caught:
         Document.parse(TEXT, "a.yaml", kind=RECIPE).override("agents.A/B.500.x=1")
     assert "a new one is set whole: agents.A/B.500={…}" in str(caught.value.hint)
 
