@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 
 import mayavi
 from mayavi import Fork
+from mayavi.agents.lending.morpho import MorphoLending
+from mayavi.agents.liquidation.flash_loans import flash_lender
 from mayavi.errors import BadScenario, MayaviError
-from mayavi.protocols import MorphoBlue, UniswapV3
+from mayavi.protocols import Erc20, MorphoBlue, UniswapV3
 from mayavi.scenarios.build.build import Built, build, set_up
 from mayavi.scenarios.build.creation import account
 from mayavi.scenarios.build.morpho import depositor_of
@@ -79,6 +82,30 @@ def test_an_explanation_names_the_bad_debt(tmp_path: Path) -> None:
     assert "smallest units" not in told
 
 
+def test_liquidators_need_no_capital_with_flash_loans_of_morpho(
+    played: tuple[Built, dict[str, int], list[Any]],
+) -> None:
+    _, kpis, actions = play("agents.liquidators.flash_loan=true", "agents.liquidators.capital={}")
+    done = [row for row in actions if row.kind == "liquidate" and row.status == "success"]
+    assert done
+    for row in done:
+        facts = json.loads(row.details)
+        assert row.transactions == 1
+        paid, received, profit = (int(facts[name]) for name in ("paid", "received", "profit"))
+        assert profit == received - paid > 0  # the loan is free
+    assert kpis["liquidated_accounts"] == played[1]["liquidated_accounts"]
+    assert kpis["bad_debt"] == pytest.approx(played[1]["bad_debt"], rel=0.01)
+
+
+def test_a_flash_loan_is_no_larger_than_what_morpho_holds(played: tuple[Built, dict[str, int], list[Any]]) -> None:
+    fork = played[0].world.fork.copy()
+    blue = MorphoBlue(fork)
+    lender = flash_lender(MorphoLending(blue.market(SDAI)))
+    held = Erc20(fork, "USDC").balance_of(blue.address)
+    assert held > 0
+    assert lender.funds(["USDC", "DAI"]) == {"USDC": held, "DAI": 0}
+
+
 def test_the_same_seed_gives_the_same_run(played: tuple[Built, dict[str, int], list[Any]]) -> None:
     assert play()[1] == played[1]
     assert play(seed=8)[1] != played[1]
@@ -135,7 +162,6 @@ def test_parameters_are_set_by_their_owners() -> None:
         ("agents.loopers.collateral=wstETH", "sDAI/USDC.96.5 takes as collateral sDAI, not wstETH"),
         ("agents.loopers.debt=DAI", "sDAI/USDC.96.5 lends USDC, not DAI"),
         ("agents.loopers.emode=1", "a Morpho market has one collateral and one debt"),
-        ("agents.liquidators.flash_loan=true", "flash loan"),
         ("morpho.markets={wstETH: {}}", "no name of a Morpho market"),
         ("morpho.vaults.steakUSDC={caps: {rETH/USDC.86: 1}}", "which is no market here"),
         ("morpho.vaults.steakUSDC.deposits=1000000000", "and its caps allow"),
