@@ -105,17 +105,24 @@ def check_contracts() -> Iterator[Finding]:
     else:
         count = len(vyper_contracts(folder.sources))
         yield Finding("Vyper contracts", "ok", f"{count} compiled from the current sources")
-    yield solidity_compiler()
+    yield from later_contracts()
 
 
-def solidity_compiler() -> Finding:
-    """The compiler for Solidity files of one's own."""
-    from mayavi.compilers.solc_install import PINNED, solc_folder
+def later_contracts() -> Iterator[Finding]:
+    """The Morpho packages, and those that only some runs need."""
+    from mayavi.worlds.later_packages import later_packages
+    from mayavi.worlds.morpho_contracts import morpho_packages
 
-    folder = solc_folder()
-    if folder.missing_packages():
-        return Finding("Solidity compiler", "absent", f"solc {PINNED} is installed when a Solidity file is compiled")
-    return Finding("Solidity compiler", "ok", f"solc {PINNED} in {folder.packages}")
+    morpho = morpho_packages()
+    if missing := morpho.missing_packages():
+        yield Finding("Morpho", "absent", f"installed at first use: {', '.join(missing)}", SET_UP)
+    else:
+        yield Finding("Morpho", "ok", f"{len(morpho.locked_packages())} npm packages in {morpho.packages}")
+    for each in later_packages():
+        if each.is_there():
+            yield Finding(each.name, "ok", each.where())
+        else:
+            yield Finding(each.name, "absent", f"installed when {each.purpose}", f"{SET_UP} --all")
 
 
 def check_reports() -> Iterator[Finding]:

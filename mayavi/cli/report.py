@@ -19,9 +19,9 @@ HELP = """Write the report of a run, a sweep or a training as one HTML page.
 `latest`, or the JSON file of an evaluation, a backtest or an incident.
 
 \b
-  mayavi report latest --open           the newest run, shown in the browser
+  mayavi report latest --open           the newest run or sweep, shown in the browser
   mayavi report ID --pdf                also as a PDF
-  mayavi report latest --kind sweep     the newest sweep
+  mayavi report latest --kind run       the newest run, also if a sweep was later
   mayavi report compare RUN RUN         only what differs
 
 `mayavi report write --help` lists the options.

@@ -25,12 +25,16 @@ def setup(
     replicas: Annotated[
         bool, typer.Option("--replicas/--no-replicas", help="Build replicas now instead of at first use.")
     ] = True,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also install what only some runs need, so that later runs need no network.")
+    ] = False,
     node: Annotated[bool, typer.Option("--node", hidden=True, help="Also install the node that tests use.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Install the contract packages, compile our Vyper contracts, install Plotly for reports and build the replicas.
 
-    Other commands do the same when they first need it. Only the npm packages need the network, and only once;
+    Other commands do the same when they first need it. `--all` adds the Solidity compiler, Aave V3.6, Uniswap V4 and
+    Pendle. Only the npm packages need the network, and only once;
     MAYAVI_OFFLINE=1 forbids the download. Existing files are not changed.
     """
     from contextlib import nullcontext
@@ -48,7 +52,7 @@ def setup(
     steps: list[Step] = []
     # `set_up` prints a line before each step that takes time; terminals also show a spinner.
     with activity("setting up") if is_styled(sys.stderr) else nullcontext():
-        for step in set_up(wanted, node=node):
+        for step in set_up(wanted, node=node, everything=everything):
             steps.append(step)
             if step.name == "Vyper contracts":  # before the replicas, which take longest
                 steps.append(set_up_reports(node=node))

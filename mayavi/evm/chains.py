@@ -190,9 +190,9 @@ _NICKNAMES = {
 }
 
 
-def unknown_chain(name: str, known: Iterable[str], more: str) -> UnknownName:
-    """Error for an unknown chain, with the names that were probably meant."""
-    return UnknownName.of("chain", name, known, more, meant=_NICKNAMES.get(name.casefold().replace(" ", "-")))
+def unknown_chain(name: str, known: Iterable[str], more: str, *, what: str = "chain") -> UnknownName:
+    """Error for an unknown chain, or `what` is named after one, with the names that were probably meant."""
+    return UnknownName.of(what, name, known, more, meant=_NICKNAMES.get(name.casefold().replace(" ", "-")))
 
 
 @cache

@@ -54,6 +54,7 @@ class ChainRowsEnv(RowsEnv[C]):
             raise MissingStateError(error.message, remedy) from None
         self.world_digest = identity_of(fork)
         """Identity of the world that all episodes start from."""
+        self.world_name = name_of(fork)
         start = fork if fork.fetches_missing else fork.frozen()
         self.fleet = Fleet(start, rows, lacking=remedy, specialise=specialise)
 
@@ -78,6 +79,11 @@ class ChainRowsEnv(RowsEnv[C]):
     def _restore_state(self, kept: Sequence[KeptRow], rows: Rows) -> None:
         for each, row in zip(kept, rows.tolist(), strict=True):
             self.fleet.put(row, each)
+
+
+def name_of(fork: Fork) -> str | None:
+    """Name of a world: that of its market, such as `ethereum@2025-12`, or of its chain."""
+    return fork.source.get("world") or fork.source.get("chain")
 
 
 def identity_of(fork: Fork) -> str:

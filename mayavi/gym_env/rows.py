@@ -82,6 +82,8 @@ class RowsEnv(ABC, Generic[C]):
     action_space: spaces.Space[Any]
 
     world_digest: str
+    world_name: str | None = None
+    """Name of the world, such as `ethereum@2025-12`; None if it has none."""
 
     def __init__(self, config: C, rows: int = 1, *, threads: int | None = None) -> None:
         if type(rows) is not int or rows < 1:

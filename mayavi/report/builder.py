@@ -65,8 +65,8 @@ def page_of(rows: RunRows) -> Page:
         kpi_section(rows),
     )
     return Page(
-        title=f"{run.scenario} on {run.place}, seed {run.seed}",
-        subject=f"{run.scenario} · {run.place} · seed {run.seed} · run {run.run_id}",
+        title=f"{run.scenario} on {run.world}, seed {run.seed}",
+        subject=f"{run.scenario} · {run.world} · seed {run.seed} · run {run.run_id}",
         verdict=answer.verdict,
         tiles=answer.tiles,
         summary=answer.summary,

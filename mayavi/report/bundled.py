@@ -22,7 +22,7 @@ def run_report(run: BundledRun, tables: Tables) -> bytes:
     from mayavi.sim.store.restored import RUN_ID, restored
 
     with restored(run, tables) as store:
-        page, place = run_page(store, RUN_ID), store.run(RUN_ID).place
+        page, place = run_page(store, RUN_ID), store.run(RUN_ID).world
     facts = tuple((name, value) for name, value in page.provenance.facts if name not in _LOCAL)
     subject = f"{run.scenario} · {place} · seed {run.seed} · from a bundle"
     return render(replace(page, subject=subject, provenance=replace(page.provenance, facts=facts))).encode()

@@ -16,6 +16,8 @@ from mayavi.errors import AmbiguousName, UnknownName, UnknownRun, UsageError
 if TYPE_CHECKING:
     from mayavi.report.page import Page
 
+LATEST = "latest"
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -100,12 +102,15 @@ KINDS: tuple[Kind, ...] = (
 def find(name: str, places: Places = Places(), kind: str | None = None) -> Found:  # noqa: B008  # frozen
     """Find what `name` names, of one kind or the first that knows it.
 
+    `latest` is the newest run, or its sweep if it is part of one that has results; `kind` chooses between the two.
     Raises `UnknownRun` with the hints of all kinds, `AmbiguousName` if a part of an id fits several.
     """
     chosen = [each for each in KINDS if kind in (None, each.name)]
     if not chosen:
         known = [each.name for each in KINDS]
         raise UnknownName.of("kind", str(kind), known, f"kinds are {', '.join(known[:-1])} and {known[-1]}")
+    if name == LATEST and kind is None and (sweep := _newest_sweep(places)):
+        return find_sweep(sweep, places)
     hints = []
     for each in chosen:
         try:
@@ -120,6 +125,18 @@ def find(name: str, places: Places = Places(), kind: str | None = None) -> Found
     if scenario := _scenario_hint(name, places):
         hint = f"{scenario}\n{hint}"
     raise UnknownRun(f"unknown {names} '{name}'", hint or None)
+
+
+def _newest_sweep(places: Places) -> str | None:
+    """Return the sweep of the newest run, if it is part of one that has results."""
+    from mayavi.sim.store import Store
+
+    store = Store(places.store)
+    store.merge(patience_s=0.0)
+    newest = next(iter(store.runs()), None)
+    if newest is None or newest.sweep_id is None:
+        return None
+    return next((each.sweep_id for each in store.sweeps() if each.sweep_id == newest.sweep_id and each.summary), None)
 
 
 def _scenario_hint(name: str, places: Places) -> str:

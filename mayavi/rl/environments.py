@@ -28,6 +28,7 @@ class EnvFacts:
     """Observation and action space of each role; every role has its own policy."""
     horizon: int
     world_digest: str
+    world_name: str | None = None
 
     @property
     def discrete(self) -> bool:
@@ -121,4 +122,4 @@ def env_facts(config: TrainConfig) -> EnvFacts:
 def facts_of(env: RowsEnv[Any]) -> EnvFacts:
     """Facts about an existing environment."""
     roles = {role.name: (role.observation_space, role.action_space) for role in env.roles}
-    return EnvFacts(env.name, roles, env.config.horizon, env.world_digest)
+    return EnvFacts(env.name, roles, env.config.horizon, env.world_digest, env.world_name)

@@ -72,6 +72,7 @@ class ScenarioRows(RowsEnv[ScenarioEnvConfig]):
         config = config.model_copy(update={"horizon": source.steps, "actions": space})
         super().__init__(config, rows, threads=threads)
         self.source, self.learner, self.world_digest = source, source.learner, source.world_digest
+        self.world_name = getattr(source, "world_name", None)
         self.recording: RunnerOf | None = None
         """Factory of the runner that records an episode; None records nothing."""
         self._prepare_spaces()

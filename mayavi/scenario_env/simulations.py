@@ -88,6 +88,13 @@ class ScenarioEpisodes:
 
         return identity_of(self.pristine)
 
+    @property
+    def world_name(self) -> str | None:
+        """Name of that world."""
+        from mayavi.gym_env.chain_rows import name_of
+
+        return name_of(self.pristine)
+
     @cached_property
     def draws(self) -> bool:
         """Whether prices, populations or trades are random; kinds of other packages may be, too."""

@@ -82,7 +82,7 @@ class Document:
         """Apply `a.b=c`, with the value read as YAML. Later errors about the value name this option.
 
         `flag` is the option's name. Keys are separated by dots; a key that contains dots is found where it exists
-        already, or written in quotes.
+        already, or written in quotes; the numbers after a pair, `DAI/USDC.500`, need none.
         """
         path, equals, written = option.partition("=")
         if not equals or not path.strip():
@@ -168,7 +168,8 @@ class Document:
                 and len(place) == 2
                 and place[0] in self.kind.named_sections
             ):
-                hint = did_you_mean(str(step), at) or (f"there are: {', '.join(at)}" if at else None)
+                known = did_you_mean(str(step), at) or (f"there are: {', '.join(at)}" if at else "there are none yet")
+                hint = f"{known}  a new one is set whole: {dotted(place)}={{…}}"
                 raise UsageError(f"'{shown}': there is no '{step}' in {place[0]}", hint)
             if parts:
                 at = at.setdefault(step, {}) if isinstance(at, dict) else at[int(step)]
@@ -368,9 +369,15 @@ def _dotted_key(at: Mapping[str, Any], parts: list[str], following: frozenset[st
 
 
 def _longest_key(at: Mapping[str, Any], parts: list[str]) -> tuple[str, list[str]]:
-    """Split off the longest existing key, such as `USDC.e`, else the first part."""
+    """Split off the longest existing key, such as `USDC.e`, else the first part.
+
+    The numbers after a pair belong to a key that is new: `DAI/USDC.500`, `DAI/USDC.96.5`.
+    """
     for length in range(len(parts), 1, -1):
         joined = ".".join(parts[:length])
         if joined in at:
             return joined, parts[length:]
-    return parts[0], parts[1:]
+    end = 1
+    while "/" in parts[0] and parts[0] not in at and end < len(parts) and parts[end].isdigit():
+        end += 1
+    return ".".join(parts[:end]), parts[end:]

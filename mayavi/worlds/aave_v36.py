@@ -52,7 +52,7 @@ def source_packages() -> PackageFolder:
 
 def aave_v36_contracts(say: Say = announce) -> Mapping[str, Artifact]:
     """Return the compiled contracts by name; install and compile them first where that was not done yet."""
-    path = _built_path()
+    path = built_path()
     if (found := _read(path)) is not None:
         return found
     folder = source_packages()
@@ -72,7 +72,8 @@ def aave_v36_contracts(say: Say = announce) -> Mapping[str, Artifact]:
     return {name: Artifact(**each) for name, each in facts.items()}
 
 
-def _built_path() -> Path:
+def built_path() -> Path:
+    """File of the compiled contracts, named after the lock file and the settings of the compiler."""
     lock = (SOURCES / "aave_v36" / "package-lock.json").read_bytes()
     settings = json.dumps([[names, asdict(how)] for names, how in _JOBS])
     key = hashlib.sha256(lock + settings.encode()).hexdigest()[:16]

@@ -67,7 +67,7 @@ def published_contracts(publication: Publication, say: Say = announce) -> Mappin
         if is_offline() and packages.missing_packages():
             raise SetupError(
                 f"the contracts of {publication.title} are not installed, and {OFFLINE_VARIABLE} forbids downloads",
-                f"unset {OFFLINE_VARIABLE} and run this once with the network",
+                f"unset {OFFLINE_VARIABLE} and run `mayavi setup --all` once; it needs the network",
             )
         ensure_packages(packages, say=say)
         artifacts = {name: _artifact(packages.packages / file, name) for name, file in publication.files.items()}

@@ -13,6 +13,7 @@ from mayavi.compilers.package_folder import Say, announce
 from mayavi.compilers.packages import ensure_packages
 from mayavi.worlds.cache import cached_replica, open_replica
 from mayavi.worlds.contract_folder import ContractFolder
+from mayavi.worlds.later_packages import later_packages
 from mayavi.worlds.morpho_contracts import morpho_packages
 from mayavi.worlds.vyper import compile_contracts, vyper_contracts
 
@@ -31,11 +32,17 @@ class Step:
 
 
 def set_up(
-    chains: Sequence[str] = (), *, node: bool = False, say: Say = announce, progress: Progress | None = None
+    chains: Sequence[str] = (),
+    *,
+    node: bool = False,
+    everything: bool = False,
+    say: Say = announce,
+    progress: Progress | None = None,
 ) -> Iterator[Step]:
     """Install packages, compile contracts and build the replicas of `chains`; yield each finished step.
 
-    `node` also installs the development packages, which contain the node that tests fork.
+    `node` also installs the development packages, which contain the node that tests fork. `everything` adds what is
+    otherwise installed when a run first needs it, so that later runs need no network.
     """
     folder = ContractFolder.default()
     began = time.perf_counter()
@@ -53,6 +60,12 @@ def set_up(
     names = vyper_contracts(folder.sources)
     compiled = compile_contracts(folder, say=say)
     yield Step("Vyper contracts", bool(compiled), f"{len(names)} compiled", time.perf_counter() - began)
+
+    for each in later_packages() if everything else ():
+        began, there = time.perf_counter(), each.is_there()
+        if not there:
+            each.install(say)
+        yield Step(each.name, not there, each.where(), time.perf_counter() - began)
 
     for chain in chains:
         began = time.perf_counter()

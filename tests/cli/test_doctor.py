@@ -32,6 +32,9 @@ def test_missing_contract_packages_are_named_with_the_command_that_installs_them
     assert found["Vyper contracts"]["status"] == "missing"
     assert {found[name]["mend"] for name in ("contracts", "Vyper contracts")} == {"mayavi setup"}
 
+    later = [found[name] for name in ("Aave V3.6", "Uniswap V4", "Pendle V2")]
+    assert {(each["status"], each["mend"]) for each in later} == {("absent", "mayavi setup --all")}
+
     plain = run_mayavi("doctor", env={"MAYAVI_CONTRACTS": str(tmp_path)})
     assert plain.returncode == 1
     assert "mayavi setup" in plain.stdout

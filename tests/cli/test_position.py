@@ -88,8 +88,8 @@ def test_a_name_is_as_good_as_an_address_and_a_protocol_can_be_chosen(run_mayavi
     [
         (["0x12"], "address '0x12' has 2 hex digits, not 40"),
         (["Mayavi.Markt"], "unknown address or contract 'Mayavi.Markt'"),
-        ([ALICE, "--chain", "etherium"], "unknown chain 'etherium'"),
-        ([ALICE, "--chain", "mainnet"], "unknown chain 'mainnet'"),
+        ([ALICE, "--chain", "etherium"], "unknown world 'etherium'"),
+        ([ALICE, "--chain", "mainnet"], "unknown world 'mainnet'"),
         ([ALICE, "--rpc", "--chain", "etherium"], "unknown chain 'etherium'"),
         ([ALICE, "--chain", "avalanche", "--protocol", "spark"], "spark is not on the avalanche replica"),
         ([ALICE, "--block", "19000000"], "--block 19000000 needs a node to read that block from"),

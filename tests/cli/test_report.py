@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,10 @@ import pytest
 import mayavi
 from mayavi.errors import UnknownName, UnknownRun
 from mayavi.report.registry import Places, find
+from mayavi.sim.store import Store
+from mayavi.sim.store.store import SweepRecord
 from tests.sim.store.database.earlier_versions import RUN, make_database
+from tests.sim.store.sample_runs import store_run
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +98,20 @@ def test_hints_name_what_makes_a_result(store: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownName) as wrong:
         find("nothing", empty, "nonsense")
     assert wrong.value.hint == "kinds are file, run, sweep and training"
+
+
+def test_latest_is_the_sweep_if_the_newest_run_is_part_of_one(tmp_path: Path) -> None:
+    place = tmp_path / "runs.duckdb"
+    places, store = Places(place), Store(place)
+    first, swept = store_run(place), store_run(place, sweep_id="sweep-1")
+    assert find("latest", places).id == swept.run_id  # no results of the sweep yet
+    sweep = SweepRecord("sweep-1", "depeg_cascade", "", {"seeds": [7]}, "finished", datetime.now(UTC), {"runs": 1})
+    store.save_sweep(sweep)
+    assert (find("latest", places).kind, find("latest", places).id) == ("sweep", "sweep-1")
+    assert find("latest", places, "run").id == swept.run_id
+    assert find(first.run_id, places).kind == "run"
+    later = store_run(place)
+    assert find("latest", places).id == later.run_id
 
 
 def test_a_scenario_is_not_a_result(store: Path, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 
 def test_a_replica_is_built_once(run_mayavi, tmp_path: Path) -> None:
     here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
@@ -34,10 +36,24 @@ def test_replicas_can_be_left_for_later(run_mayavi, tmp_path: Path) -> None:
     assert not (tmp_path / "replicas").exists()
 
 
+@pytest.mark.slow(30)
+def test_all_packages_can_be_installed_ahead(run_mayavi) -> None:
+    finished = run_mayavi("setup", "--all", "--no-replicas", "--json")
+    assert finished.returncode == 0, finished.stderr
+    later = ["Solidity compiler", "Aave V3.6", "Uniswap V4", "Pendle V2"]
+    steps = [step["name"] for step in json.loads(finished.stdout)["steps"]]
+    assert steps == ["contract packages", "Morpho packages", "Vyper contracts", "report packages", *later]
+    again = run_mayavi("setup", "--all", "--no-replicas", env={"MAYAVI_OFFLINE": "1"})
+    assert (again.returncode, again.stderr) == (0, "")
+    assert again.stdout.count("already there") == len(steps)
+    found = json.loads(run_mayavi("doctor", "--json").stdout)["findings"]
+    assert {each["name"]: each["status"] for each in found if each["name"] in later} == dict.fromkeys(later, "ok")
+
+
 def test_an_unknown_chain_is_an_error_before_anything_is_installed(run_mayavi, tmp_path: Path) -> None:
     finished = run_mayavi("setup", "--chain", "etherium", env={"MAYAVI_CONTRACTS": str(tmp_path / "nowhere")})
     assert finished.returncode == 2
-    assert "unknown chain 'etherium'" in finished.stderr
+    assert "unknown world 'etherium'" in finished.stderr
     assert not (tmp_path / "nowhere").exists()
 
 

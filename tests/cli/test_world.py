@@ -95,7 +95,7 @@ def test_what_is_known_beforehand_is_said_without_a_build(run_mayavi, tmp_path: 
 def test_an_unknown_chain_is_a_misuse_with_the_nearest_name(run_mayavi) -> None:
     finished = run_mayavi("world", "info", "etherium")
     assert finished.returncode == 2
-    assert finished.stderr.startswith("error: unknown chain 'etherium'\n  did you mean 'ethereum'?")
+    assert finished.stderr.startswith("error: unknown world 'etherium'\n  did you mean 'ethereum'?")
 
 
 def test_a_cache_that_cannot_be_written_does_not_stop_the_build(run_mayavi, tmp_path: Path) -> None:
@@ -146,4 +146,4 @@ def test_info_of_a_market_says_what_is_recorded_and_what_is_assumed(run_mayavi, 
 def test_an_unknown_market_is_a_misuse_with_the_nearest_name(run_mayavi) -> None:
     finished = run_mayavi("world", "info", "ethereum@2025-11")
     assert finished.returncode == 2
-    assert finished.stderr.startswith("error: unknown chain 'ethereum@2025-11'\n  did you mean 'ethereum@2025-12'")
+    assert finished.stderr.startswith("error: unknown world 'ethereum@2025-11'\n  did you mean 'ethereum@2025-12'")

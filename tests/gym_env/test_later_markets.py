@@ -88,7 +88,7 @@ def test_an_environment_without_a_chain_takes_no_world() -> None:
 @pytest.mark.parametrize("env_id", ["mayavi/AaveBorrower-v0", "mayavi/Scenario-v0"])
 def test_a_world_that_is_none_is_refused(env_id: str) -> None:
     cases: list[tuple[dict[str, Any], str, str]] = [
-        ({"world": "ethereum@2025-13"}, "unknown chain 'ethereum@2025-13'", "did you mean 'ethereum@2025-12'"),
+        ({"world": "ethereum@2025-13"}, "unknown world 'ethereum@2025-13'", "did you mean 'ethereum@2025-12'"),
         ({"world": 5}, "the world is 5, of type int", 'world="ethereum@2025-12"'),
         ({"wrld": WORLD}, "this environment has no setting 'wrld'", "did you mean 'world'?"),
     ]
@@ -103,6 +103,7 @@ def test_a_world_that_is_none_is_refused(env_id: str) -> None:
 def test_a_scenario_is_played_on_a_named_world() -> None:
     env = gymnasium.make("mayavi/Scenario-v0", scenario="learning_borrower", world=WORLD)
     assert isinstance(env.unwrapped, ScenarioEnv)
+    assert env.unwrapped.env.world_name == WORLD
     assert env.unwrapped.env.world_digest == make_rows("scenario", 1, source=f"replica:{WORLD}").world_digest
     env.close()
 

@@ -119,7 +119,7 @@ def test_a_stored_run_names_the_world_it_started_from(tmp_path: Path, override: 
 def test_the_option_of_the_chain_takes_a_market_too() -> None:
     config = load_scenario("depeg_cascade", chain="base@2025-12").config
     assert (config.chain, config.world) == ("base", "base@2025-12")
-    with pytest.raises(UnknownName, match="unknown chain 'bse@2025-12'") as refused:
+    with pytest.raises(UnknownName, match="unknown world 'bse@2025-12'") as refused:
         load_scenario("depeg_cascade", chain="bse@2025-12")
     assert "base@2025-12" in (refused.value.hint or "")
 

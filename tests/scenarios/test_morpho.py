@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 
 import mayavi
 from mayavi import Fork
-from mayavi.errors import MayaviError
-from mayavi.protocols import MorphoBlue
-from mayavi.scenarios.build.build import Built, build
+from mayavi.agents.lending.morpho import MorphoLending
+from mayavi.agents.liquidation.flash_loans import flash_lender
+from mayavi.errors import BadScenario, MayaviError
+from mayavi.protocols import Erc20, MorphoBlue, UniswapV3
+from mayavi.scenarios.build.build import Built, build, set_up
 from mayavi.scenarios.build.chain.creation import account
 from mayavi.scenarios.build.chain.morpho import depositor_of
 from mayavi.scenarios.loading import load_scenario
@@ -79,9 +82,47 @@ def test_an_explanation_names_the_bad_debt(tmp_path: Path) -> None:
     assert "smallest units" not in told
 
 
+def test_liquidators_need_no_capital_with_flash_loans_of_morpho(
+    played: tuple[Built, dict[str, int], list[Any]],
+) -> None:
+    _, kpis, actions = play("agents.liquidators.flash_loan=true", "agents.liquidators.capital={}")
+    done = [row for row in actions if row.kind == "liquidate" and row.status == "success"]
+    assert done
+    for row in done:
+        facts = json.loads(row.details)
+        assert row.transactions == 1
+        paid, received, profit = (int(facts[name]) for name in ("paid", "received", "profit"))
+        assert profit == received - paid > 0  # the loan is free
+    assert kpis["liquidated_accounts"] == played[1]["liquidated_accounts"]
+    assert kpis["bad_debt"] == pytest.approx(played[1]["bad_debt"], rel=0.01)
+
+
+def test_a_flash_loan_is_no_larger_than_what_morpho_holds(played: tuple[Built, dict[str, int], list[Any]]) -> None:
+    fork = played[0].world.fork.copy()
+    blue = MorphoBlue(fork)
+    lender = flash_lender(MorphoLending(blue.market(SDAI)))
+    held = Erc20(fork, "USDC").balance_of(blue.address)
+    assert held > 0
+    assert lender.funds(["USDC", "DAI"]) == {"USDC": held, "DAI": 0}
+
+
 def test_the_same_seed_gives_the_same_run(played: tuple[Built, dict[str, int], list[Any]]) -> None:
     assert play()[1] == played[1]
     assert play(seed=8)[1] != played[1]
+
+
+@pytest.mark.parametrize(("world", "price"), [("ethereum", 1.0518), ("ethereum@2025-12", 1.1693)])
+def test_the_pool_of_the_collateral_begins_at_the_price_of_the_world(world: str, price: float) -> None:
+    fork = Fork.replica(world).copy()
+    set_up(load_scenario("morpho_depeg", overrides=FEW).config, fork)
+    assert float(UniswapV3(fork).pool("sDAI", "USDC", 500).price("sDAI")) == pytest.approx(price, abs=1e-4)
+
+
+def test_a_new_pool_without_a_price_needs_feeds_of_both_tokens() -> None:
+    tokens = "tokens={NOVA: {supply: 1000}}"
+    pools = "pools={NOVA/USDC.500: {liquidity: {NOVA: 1, USDC: 1}}}"
+    with pytest.raises(BadScenario, match=r"NOVA/USDC.500 has no price, and no feed gives one"):
+        play(tokens, pools)
 
 
 def test_a_slow_fall_leaves_depositors_unharmed() -> None:
@@ -121,7 +162,6 @@ def test_parameters_are_set_by_their_owners() -> None:
         ("agents.loopers.collateral=wstETH", "sDAI/USDC.96.5 takes as collateral sDAI, not wstETH"),
         ("agents.loopers.debt=DAI", "sDAI/USDC.96.5 lends USDC, not DAI"),
         ("agents.loopers.emode=1", "a Morpho market has one collateral and one debt"),
-        ("agents.liquidators.flash_loan=true", "flash loan"),
         ("morpho.markets={wstETH: {}}", "no name of a Morpho market"),
         ("morpho.vaults.steakUSDC={caps: {rETH/USDC.86: 1}}", "which is no market here"),
         ("morpho.vaults.steakUSDC.deposits=1000000000", "and its caps allow"),

@@ -127,6 +127,37 @@ def test_what_aave_refuses_changes_nothing(case: Case) -> None:
     assert "SY-wstETH" not in market.symbols
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.version)
+def test_a_pt_joins_an_emode_and_borrows_more_there(case: Case) -> None:
+    text = case.text.replace("base_rate: 2%", "emodes: [1]").replace("debt: USDC", "debt: WETH, emode: 1")
+    text = text[: text.index("  bot:")] + case.world
+    built, rows, _ = played(text.replace("supplied: 10", "supplied: 0").replace("size: -11%", "size: 0%"))
+    market = AaveV3(built.world.fork)
+    assert market.address_of(case.pt) in market.emode_collateral(1)
+    assert case.pt in market.emode(1).assets
+    assert not [row for row in rows if row.status != "success"]
+    looper = market.account(built.world.address("looper-0"))
+    mode = market.emode(1)
+    limit = looper.data().liquidation_threshold_bps
+    assert (looper.emode, limit) == (1, mode.liquidation_threshold_bps)
+    assert limit > AaveConfigurator(market).reserve_values(case.pt)["liquidation_threshold_bps"]
+
+
+@pytest.mark.parametrize(
+    ("case", "emodes", "message"),
+    [
+        (CASES[0], "[1, 2]", "on V3.0 it can be in one"),
+        (CASES[0], "[200]", "unknown eMode category 200"),
+        (CASES[1], "[200]", "unknown eMode category 200"),
+        (CASES[1], "[0]", "at least 1"),
+    ],
+)
+def test_an_emode_that_is_not_there_is_refused(case: Case, emodes: str, message: str) -> None:
+    with pytest.raises(BadScenario) as caught:
+        played(case.text.replace("base_rate: 2%", f"emodes: {emodes}"))
+    assert message in f"{caught.value.message} {caught.value.hint}"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

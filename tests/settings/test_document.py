@@ -187,6 +187,32 @@ def test_keys_with_dots_need_no_quotes_in_a_section_of_such_keys(option: str, pl
     assert found in (1, {"limit": 1})
 
 
+@pytest.mark.parametrize(
+    ("option", "place"),
+    [
+        ("agents.A/B.500={x: 1}", ("agents", "A/B.500", "x")),
+        ("deep.markets.A/B.96.5.x=1", ("deep", "markets", "A/B.96.5", "x")),
+        ('deep.markets."A/B.96.5".x=1', ("deep", "markets", "A/B.96.5", "x")),
+        ('deep."a.b".x=1', ("deep", "a.b", "x")),
+        ("deep.routes.A/B.0=1", ("deep", "routes", "A/B", 0)),
+        ("deep.routes.A/B.7.x=1", ("deep", "routes", "A/B.7", "x")),
+    ],
+)
+def test_keys_with_dots_are_added_at_any_depth(option: str, place: tuple[str | int, ...]) -> None:
+    document = Document({"deep": {"routes": {"A/B": [5], "A/B.7": {}}}}, "", kind=RECIPE)
+    document.override(option)
+    found: Any = document.data
+    for key in place:
+        found = found[key]
+    assert found == 1
+
+
+def test_a_misspelt_entry_says_how_a_new_one_is_added() -> None:
+    with pytest.raises(UsageError, match=r"there is no 'A/B.500' in agents") as caught:
+        Document.parse(TEXT, "a.yaml", kind=RECIPE).override("agents.A/B.500.x=1")
+    assert "a new one is set whole: agents.A/B.500={…}" in str(caught.value.hint)
+
+
 def test_a_section_of_keys_with_dots_is_made_where_it_is_missing() -> None:
     document = Document({}, "", kind=DocumentKind(dotted_sections={"rules": frozenset({"limit"})}))
     document.override("rules.a.b.limit=1")

@@ -98,7 +98,7 @@ def test_the_name_of_the_file_follows_what_the_world_is_made_of(
 
 
 def test_an_unknown_chain_offers_the_near_ones(cache_dir: Path) -> None:
-    with pytest.raises(UnknownName, match="unknown chain 'etherium'") as caught:
+    with pytest.raises(UnknownName, match="unknown world 'etherium'") as caught:
         Fork.replica("etherium")
     assert "ethereum" in str(caught.value.hint)
     with pytest.raises(UnknownName):

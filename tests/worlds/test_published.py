@@ -62,5 +62,6 @@ def test_of_the_packages_only_the_code_in_use_is_kept(tmp_path: Path, monkeypatc
 def test_missing_packages_are_not_downloaded_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAYAVI_OFFLINE", "1")
     monkeypatch.setattr(published, "contracts_root", lambda: tmp_path)
-    with pytest.raises(SetupError, match="contracts of Uniswap V4 are not installed, and MAYAVI_OFFLINE"):
+    with pytest.raises(SetupError, match="contracts of Uniswap V4 are not installed, and MAYAVI_OFFLINE") as caught:
         published_contracts(UNISWAP_V4)
+    assert "`mayavi setup --all`" in str(caught.value.hint)

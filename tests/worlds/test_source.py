@@ -82,7 +82,7 @@ def test_a_source_can_name_a_market() -> None:
     assert fork.source["world"] == "ethereum-lido@2025-12"
     with pytest.raises(UsageError, match="is a market of ethereum, not of base"):
         named.on("base")
-    with pytest.raises(UnknownName, match="unknown chain 'ethereum@2020-01'"):
+    with pytest.raises(UnknownName, match="unknown world 'ethereum@2020-01'"):
         WorldSource.named("replica:ethereum@2020-01")
     with pytest.raises(UsageError, match="has its own block, and block 5 is given too"):
         WorldSource.named("replica:ethereum@2025-12", block=5)

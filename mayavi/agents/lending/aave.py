@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.agents.lending.refusals import refused_supply
-from mayavi.errors import BadArgument, CallReverted
+from mayavi.errors import CallReverted
 from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.aave.reserve import Configuration
@@ -263,11 +263,3 @@ def _health(data: AccountData, rules: RulesV30) -> Health:
     most = rules.borrow_limit_usd_e8(collateral, data.ltv_bps)
     limit = rules.limit_usd_e8(collateral, data.liquidation_threshold_bps)
     return Health(collateral, data.debt_usd_e8, limit, most, limit, data.health_factor_wad)
-
-
-def require_aave(market: object, what: str) -> AaveLending:
-    """Return `market` if it runs Aave's code; raise `BadArgument` naming `what` otherwise."""
-    if not isinstance(market, AaveLending):
-        name = getattr(market, "name", market)
-        raise BadArgument(f"{what} is taken from Aave, and {name} is none", "use AaveV3 or Spark, or leave it away")
-    return market

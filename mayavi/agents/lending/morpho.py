@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.agents.lending.refusals import refused_supply
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from mayavi.protocols.morpho.market import MorphoMarket
 
 _E8 = 10**8
+
+
+class LiquidationAmounts(NamedTuple):
+    """Repaid shares of debt, seized collateral, and what is paid for it. `takes_all` leaves no collateral."""
+
+    shares: int
+    seized: int
+    paid: int
+    takes_all: bool
 
 
 class MorphoLendingAccount:
@@ -147,16 +156,22 @@ class MorphoLending:
 
     def liquidate(self, liquidator: bytes, quote: LiquidationQuote) -> LiquidationResult:
         """Repay the quoted part of the debt, or as much as the collateral is worth, and take the collateral."""
+        account, now = self.market.account(liquidator), self.liquidation_now(quote)
+        if now.takes_all:
+            done = account.liquidate(quote.borrower, seized=now.seized)
+        else:
+            done = account.liquidate(quote.borrower, repaid_shares=now.shares)
+        return LiquidationResult(done.repaid, done.repaid, done.seized, bad_debt=done.bad_debt)
+
+    def liquidation_now(self, quote: LiquidationQuote) -> LiquidationAmounts:
+        """Return what the quoted liquidation repays and takes at the market's state of now."""
         market = self.market
         state, price, data = market.state(), market.price_e36, market.account(quote.borrower).data()
         # Where nothing is owed any more the contract is asked all the same: its reason is that the position is healthy.
         wanted = min(data.borrow_shares, state.shares_repaid(quote.asks)) or 1
-        account = market.account(liquidator)
-        if data.collateral and seized_for(state, wanted, price, market.lltv_wad) >= data.collateral:
-            done = account.liquidate(quote.borrower, seized=data.collateral)
-        else:
-            done = account.liquidate(quote.borrower, repaid_shares=wanted)
-        return LiquidationResult(done.repaid, done.repaid, done.seized, bad_debt=done.bad_debt)
+        shares, seized = self._amounts(state, price, wanted, data.collateral)
+        takes_all = bool(data.collateral) and seized == data.collateral
+        return LiquidationAmounts(shares if takes_all else wanted, seized, state.owed(shares), takes_all)
 
     def _amounts(self, state: MarketState, price_e36: int, shares: int, held: int) -> tuple[int, int]:
         """Return repaid shares and seized collateral: for all of `shares`, or for all that is `held`."""

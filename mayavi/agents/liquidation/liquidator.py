@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mayavi.agents.base import Agent, Details, Intent, StepResult, World
 from mayavi.agents.gas import gas_value_e8
-from mayavi.agents.lending.aave import require_aave
 from mayavi.agents.lending.market import (
     LendingMarket,
     LiquidationQuote,
@@ -20,8 +20,10 @@ from mayavi.agents.liquidation.choice import Choice, Chosen, Sales
 from mayavi.agents.liquidation.limits import LIMITS, Limit, Reason, no_limits
 from mayavi.agents.liquidation.sale_routes import SaleRouteLike, open_route
 from mayavi.errors import BadArgument
-from mayavi.protocols.aave.flash_loan import flash_borrower
 from mayavi.protocols.tokens import Erc20, atomic
+
+if TYPE_CHECKING:
+    from mayavi.agents.liquidation.flash_loans import FlashLender
 
 GAS_OF_LIQUIDATION = 500_000
 """Estimated gas of a liquidation with its approvals."""
@@ -47,9 +49,9 @@ class LiquidatorAgent(Agent):
     `capital` is the initial balance per debt asset, in smallest units. `routes` maps each collateral to a route that
     ends in the debt asset, or each pair of collateral and debt if there are several debts: over Uniswap V3, a `V4Route`
     or a `PendleRoute`. `pairs` restricts the pairs of collateral and debt to liquidate. With `flash_loan` the agent
-    borrows on Aave within the transaction instead of using capital, and pays the premium. `most_a_block` is the number
-    of liquidations it sends in one block, `notices` the chance that it notices an account within a block, and
-    `latency_blocks` the number of blocks from then until it acts.
+    borrows on Aave or Morpho within the transaction instead of using capital, and pays Aave's premium. `most_a_block`
+    is the number of liquidations it sends in one block, `notices` the chance that it notices an account within a block,
+    and `latency_blocks` the number of blocks from then until it acts.
 
         LiquidatorAgent("bot", watch=crowd.accounts, collaterals=["WETH"], debts=["USDC"],
                         routes={"WETH": ("WETH", "USDC", 500)}, capital={"USDC": 10**12})
@@ -126,11 +128,11 @@ class LiquidatorAgent(Agent):
         self._check_route_ends(world)
         for asset, amount in self.capital.items():
             world.fork.deal(asset, self.address, amount)
-        self._premium_bps = 0
+        self._lender: FlashLender | None = None
         if self.flash_loan:
-            market = require_aave(self.lending, "a flash loan").market
-            flash_borrower(world.fork)
-            self._premium_bps = market.flash_loan_premiums.total_bps
+            from mayavi.agents.liquidation.flash_loans import flash_lender
+
+            self._lender = flash_lender(self.lending)
 
     def _check_route_ends(self, world: World) -> None:
         """Check that every route starts at the collateral and ends in the debt asset."""
@@ -214,14 +216,19 @@ class LiquidatorAgent(Agent):
             lending=self.lending,
             prices=self._prices(quotes),
             factors=factors,
-            funds=None if self.flash_loan else {debt: self._balance(debt) for debt in self.debts},
+            funds=self._funds(),
             gas_e8=gas_value_e8(world, GAS_OF_LIQUIDATION + GAS_OF_SALE, self.lending.quote, self.priority_fee_wei),
             least_profit_e8=self.least_profit_e8,
-            premium_bps=self._premium_bps,
+            premium_bps=0 if self._lender is None else self._lender.premium_bps,
             most=self.most_a_block,
             sales=Sales(self.lending.fork, self._route),
             limited=self._limited_now,
         )
+
+    def _funds(self) -> dict[str, int] | None:
+        if self._lender is not None:
+            return self._lender.funds(self.debts)
+        return {debt: self._balance(debt) for debt in self.debts}
 
     @property
     def limited(self) -> dict[Limit, set[bytes]]:
@@ -253,7 +260,7 @@ class LiquidatorAgent(Agent):
     def _execute(self, quote: LiquidationQuote) -> Details:
         before = self._balance(quote.debt)
         with atomic(self.lending.fork):
-            result, received = self._use_flash_loan(quote) if self.flash_loan else self._use_capital(quote)
+            result, received = self._use_capital(quote) if self._lender is None else self._borrow(self._lender, quote)
         profit = self._balance(quote.debt) - before
         value_of = self._valuation([quote])
         details = self._result_details(quote, result, value_of)
@@ -268,29 +275,12 @@ class LiquidatorAgent(Agent):
             return result, 0
         return result, open_route(self.lending.fork, route).sell(result.seized, result.paid, self.address)
 
-    def _use_flash_loan(self, quote: LiquidationQuote) -> tuple[LiquidationResult, int]:
+    def _borrow(self, lender: FlashLender, quote: LiquidationQuote) -> tuple[LiquidationResult, int]:
         """Borrow, liquidate, sell and repay in one transaction; the profit goes to this account."""
-        market = require_aave(self.lending, "a flash loan").market
-        fork, pool = market.fork, market.pool
-        borrower = flash_borrower(fork)
-        debt, collateral = market.token(quote.debt), market.token(quote.collateral)
-        calls = [
-            (debt.address, debt.contract.approve.encode(pool.address, quote.cover)),
-            (
-                pool.address,
-                pool.liquidationCall.encode(collateral.address, debt.address, quote.borrower, quote.asks, False),
-            ),
-        ]
-        route = self._route(quote.collateral, quote.debt)
-        if route is not None:
-            calls += open_route(fork, route).calls(quote.seized, quote.pays, borrower)
-        before = self._balance(quote.debt)
-        account = market.account(self.address)
-        loan = account.flash_loan(quote.debt, quote.cover, calls, sweep=[collateral.address])
-        event = pool.events(loan.receipt, "LiquidationCall")[0].args
-        received = self._balance(quote.debt) - before + event.covered + loan.premium
-        deficit_e8 = require_aave(self.lending, "a flash loan").deficit_e8(loan.receipt, quote.borrower)
-        return LiquidationResult(event.covered, event.covered, event.seized, deficit_e8=deficit_e8), received
+        before, route = self._balance(quote.debt), self._route(quote.collateral, quote.debt)
+        opened = None if route is None else open_route(self.lending.fork, route)
+        result, premium = lender.liquidate(self.address, quote, opened)
+        return result, self._balance(quote.debt) - before + result.paid + premium
 
     def _result_details(
         self, quote: LiquidationQuote, result: LiquidationResult, value_of: Valuation

@@ -36,10 +36,12 @@ COLUMNS = (
     "failed_count",
     "raised_count",
     "md5(scenario_text)",
+    r"regexp_extract(scenario_text, '(?m)^world: (\S+)$', 1)",
 )
 """Columns of `runs` that lists need; the first five tell whether a stored run has changed."""
 STATE = 5
 FINGERPRINT = COLUMNS.index("md5(scenario_text)")
+WORLD = len(COLUMNS) - 1
 
 StoredRun = tuple[Any, ...]
 """Values of `COLUMNS`, then bad debt and its unit, both None for a run without that KPI."""

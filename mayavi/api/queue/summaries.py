@@ -19,6 +19,7 @@ def run_summary(job: Job) -> RunSummary:
         run_id=job.job_id,
         scenario=job.scenario,
         chain=job.chain,
+        world=submission.get("world") or job.chain,
         seed=str(submission["seed"]),
         steps=int(submission["steps"]),
         status=job.status,

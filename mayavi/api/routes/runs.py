@@ -27,10 +27,12 @@ async def list_runs(
     known: KnownQuery,
     parts: Parts,
     scenario: Annotated[str | None, Query(max_length=200)] = None,
-    chain: Annotated[str | None, Query(max_length=50)] = None,
+    chain: Annotated[str | None, Query(max_length=50, description="A chain, or a market of one.")] = None,
     status: Annotated[list[JobStatus] | None, Query()] = None,
     sweep_id: Annotated[str | None, Query(max_length=100)] = None,
-    search: Annotated[str | None, Query(max_length=200, description="Part of an id or a scenario's name.")] = None,
+    search: Annotated[
+        str | None, Query(max_length=200, description="Part of an id, or of a scenario's or world's name.")
+    ] = None,
     single: Annotated[bool, Query(description="Leave out the runs of sweeps.")] = False,
     sort: Literal[
         "submitted_at", "scenario", "chain", "seed", "status", "seconds", "actions", "bad_debt"

@@ -44,6 +44,7 @@ def submit_run(
         resolved = submission.model_dump() | {
             "seed": str(seed),
             "steps": scenario.config.steps,
+            "world": scenario.config.world,
             "text": scenario.text,
         }
         found, _ = parts.queue.submit(

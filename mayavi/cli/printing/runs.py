@@ -46,6 +46,7 @@ def run_document(run: RunRecord) -> dict[str, Any]:
         "sweep_id": run.sweep_id,
         "scenario": run.scenario,
         "chain": run.chain,
+        "world": run.world,
         "source": run.source,
         "seed": str(run.seed),
         "steps": run.steps,
@@ -149,7 +150,7 @@ def print_explanation(found: Explanation) -> None:
 
     run = found.run
     whose = "" if found.agent == found.account else f" (of agent {found.agent})"
-    print(f"{found.account}{whose} in {run.scenario} on {run.place}, seed {run.seed}, run {run.run_id}")
+    print(f"{found.account}{whose} in {run.scenario} on {run.world}, seed {run.seed}, run {run.run_id}")
     rows: list[tuple[str, str, str]] = []
     last_health = ""
     for step in found.steps:

@@ -134,7 +134,7 @@ def training_document(training: Training, models: Path | None) -> dict[str, Any]
         "error": record.get("error"),
         "settings": config | {f"env.{name}": value for name, value in env_config.items()},
         "versions": record.get("versions", {}),
-        **{name: record.get(name) for name in ("world_digest", "observation_space", "action_space")},
+        **{name: record.get(name) for name in ("world", "world_digest", "observation_space", "action_space")},
         "checkpoints": _checkpoints(training),
         "validations": record.get("validations", []),
         "best": record.get("best"),
@@ -211,9 +211,10 @@ def _facts(training: Training, document: Mapping[str, Any]) -> list[tuple[str, s
 
 def _environment(training: Training, document: Mapping[str, Any]) -> str:
     config, world = training.config, str(document["world_digest"] or "")
+    named = f"world {document['world']} {world[:16]}…" if document["world"] else f"world {world[:16]}…"
     source = str(config.get("source", "replica"))
     block = f" at block {config['block']:,}" if config.get("block") is not None else ""
-    return f"{config.get('env')}, on {source}{block}{f', world {world[:16]}…' if world else ''}"
+    return f"{config.get('env')}, on {source}{block}{f', {named}' if world else ''}"
 
 
 def _times(document: Mapping[str, Any]) -> str:

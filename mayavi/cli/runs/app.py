@@ -68,7 +68,7 @@ def list_runs(
             [
                 Column("run", right=False),
                 Column("scenario", right=False),
-                Column("chain", right=False),
+                Column("world", right=False),
                 Column("seed"),
                 Column("steps"),
                 Column("actions"),
@@ -80,7 +80,7 @@ def list_runs(
                 (
                     run.run_id,
                     run.scenario,
-                    run.place,
+                    run.world,
                     str(run.seed),
                     f"{run.steps if run.steps_done in (None, run.steps) else f'{run.steps_done} of {run.steps}'}",
                     format_count(run.action_count),

@@ -5,7 +5,7 @@ The market's own administrator sends the transactions, so the protocol checks ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +14,6 @@ from mayavi.errors import BadArgument, CallReverted, StateError
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.hashing import keccak_text
 from mayavi.evm.units import format_units
-from mayavi.protocols.aave.reserve import EMode
 from mayavi.protocols.revert_context import with_context
 from mayavi.protocols.tokens import atomic
 
@@ -44,6 +43,9 @@ _EMODE_WITH_SOURCE = [
     "setEModeCategory(uint8 id, uint16 ltv, uint16 threshold, uint16 bonus, address source, string label)"
 ]
 _EMODE = ["setEModeCategory(uint8 id, uint16 ltv, uint16 threshold, uint16 bonus, string label)"]
+# Up to V3.1 an asset is in one mode at most; since V3.2 a mode lists its collateral.
+_JOIN_ONE = ["setAssetEModeCategory(address asset, uint8 id)"]
+_JOIN = ["setAssetCollateralInEMode(address asset, uint8 id, bool allowed)"]
 _SOURCES = [
     "getSourceOfAsset(address asset) view returns (address)",
     "setAssetSources(address[] assets, address[] sources)",
@@ -155,7 +157,10 @@ class AaveConfigurator:
         wanted = before | dict(values)
         numbers = [wanted[name] for name in _COLLATERAL]
         text = f"eMode {category} ({mode.label})"
-        with atomic(self.fork), self._explained(text, lambda: _mismatch(wanted) or self._above_members(wanted, mode)):
+        with (
+            atomic(self.fork),
+            self._explained(text, lambda: _mismatch(wanted) or self._above_members(wanted, mode.assets)),
+        ):
             if not generation.emode_bitmaps:
                 source = mode.price_source or ZERO_ADDRESS
                 contract = self._contract(_EMODE_WITH_SOURCE)
@@ -163,8 +168,18 @@ class AaveConfigurator:
             else:
                 self._contract(_EMODE).setEModeCategory(category, *numbers, mode.label, sender=self.admin)
 
-    def _above_members(self, wanted: Values, mode: EMode) -> Cause | None:
-        for symbol in mode.assets:
+    def join_emode(self, asset: AddressLike, category: int) -> None:
+        """Make `asset` collateral of an efficiency mode. Up to V3.1 it leaves the mode it was in."""
+        address, symbol = self.market.address_of(asset), self.market.token(asset).symbol
+        values, text = self.emode_values(category), f"{symbol} in eMode {category}"
+        with atomic(self.fork), self._explained(text, lambda: self._above_members(values, [symbol])):
+            if self.market.generation.emode_bitmaps:
+                self._contract(_JOIN).setAssetCollateralInEMode(address, category, True, sender=self.admin)
+            else:
+                self._contract(_JOIN_ONE).setAssetEModeCategory(address, category, sender=self.admin)
+
+    def _above_members(self, wanted: Values, members: Iterable[str]) -> Cause | None:
+        for symbol in members:
             own = self.reserve_values(symbol)
             for name in _COLLATERAL[:2]:
                 if wanted[name] <= own[name]:

@@ -54,6 +54,8 @@ class ReserveTerms(NamedTuple):
     base_rate_bps: int = 0
     slope1_bps: int = 400
     slope2_bps: int = 7_500
+    emodes: tuple[int, ...] = ()
+    """Efficiency modes in which it is collateral, by number; up to V3.1 one at most."""
 
 
 def list_reserve(market: AaveV3, asset: AddressLike, price_feed: AddressLike, terms: ReserveTerms) -> Reserve:
@@ -67,6 +69,10 @@ def list_reserve(market: AaveV3, asset: AddressLike, price_feed: AddressLike, te
         raise BadArgument(f"{market.title} lists {token.symbol} already", "change its parameters instead")
     if version not in ("3.0", "3.6"):
         raise BadArgument(f"reserves of Aave V{version} cannot be listed here", "take a market of V3.0 or V3.6")
+    if len(terms.emodes) > 1 and not market.generation.emode_bitmaps:
+        raise BadArgument(
+            f"{token.symbol} joins {len(terms.emodes)} eModes, and on V{version} it can be in one", "name one"
+        )
     configurator = AaveConfigurator(market)
     with atomic(fork):
         admin = configurator.admin
@@ -78,6 +84,8 @@ def list_reserve(market: AaveV3, asset: AddressLike, price_feed: AddressLike, te
         except CallReverted as error:
             raise with_context(error, what=f"listing {token.symbol} on {market.title}") from None
         configurator.set_reserve(token.address, _parameters(terms))
+        for category in terms.emodes:
+            configurator.join_emode(token.address, category)
         reserve = market.reserve(token.address)
         for kind, place in (("a", reserve.a_token), ("variableDebt", reserve.variable_debt_token)):
             fork.labels[f"{market.prefix}.{kind}{token.symbol}"] = checksum(place)

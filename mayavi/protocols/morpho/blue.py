@@ -131,15 +131,16 @@ class MorphoBlue:
         *,
         sender: AddressLike,
         sweep: Sequence[AddressLike] = (),
+        most_paid: int | None = None,
     ) -> Receipt:
         """Borrow any token of Morpho for one transaction, without a fee, and make `calls` with it.
 
         Calls are pairs of target and calldata, made by a helper contract that holds the loan. What they leave of it and
-        of the tokens in `sweep` goes to `sender`, which pays what is missing.
+        of the tokens in `sweep` goes to `sender`, which pays what is missing, at most `most_paid`.
         """
         from mayavi.protocols.morpho.flash_loan import take_flash_loan
 
-        return take_flash_loan(self, token, amount, calls, sender=sender, sweep=sweep)
+        return take_flash_loan(self, token, amount, calls, sender=sender, sweep=sweep, most_paid=most_paid)
 
     def __repr__(self) -> str:
         return f"<Morpho Blue at {checksum(self.address)}>"

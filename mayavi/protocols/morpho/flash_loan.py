@@ -45,6 +45,7 @@ def take_flash_loan(
     *,
     sender: AddressLike,
     sweep: Sequence[AddressLike] = (),
+    most_paid: int | None = None,
 ) -> Receipt:
     """Implementation of `MorphoBlue.flash_loan`."""
     fork, owner, asset = blue.fork, address_on(blue.fork, sender), Erc20(blue.fork, token)
@@ -56,7 +57,7 @@ def take_flash_loan(
     with atomic(fork):
         borrower = fork.contract(flash_borrower(fork), _BORROWER)
         # What the calls spend of the loan the account pays, as far as it can.
-        offered = min(amount, asset.balance_of(owner)) if made else 0
+        offered = min(amount if most_paid is None else most_paid, asset.balance_of(owner)) if made else 0
         allowed = spending(fork, asset.address, borrower.address, offered, owner) if offered else nullcontext()
         with allowed:
             try:

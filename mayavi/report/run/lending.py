@@ -234,7 +234,7 @@ def rates_section(rows: RunRows) -> Section | None:
 
 def _debt_before(rows: RunRows) -> str:
     """Warn that a market of Aave V3.6 starts without debt; empty on other worlds."""
-    place = rows.run.place
+    place = rows.run.world
     market = place not in chain_names() and any(
         each.startswith(place.partition("@")[0] + "@") for each in market_names()
     )

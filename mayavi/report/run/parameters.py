@@ -78,12 +78,12 @@ def command_of(run: RunRecord, differing: list[tuple[str, Any, Any]] | None) -> 
         return f"mayavi demo --seed {run.seed} --steps {run.steps - 1}", False
     options = ["--seed", str(run.seed)]
     settings = [(key, value) for key, _, value in differing or () if key not in OWN_OPTIONS]
-    settings = [(key, value) for key, value in settings if (key, value) != ("world", run.place)]  # `--chain` has it
+    settings = [(key, value) for key, value in settings if (key, value) != ("world", run.world)]  # `--chain` has it
     whole = differing is None or len(settings) > MOST_OPTIONS or any(value is None for _, value in settings)
     words = ["mayavi", "run", "scenario.yaml" if whole else run.scenario]
     if not whole:
         keys = {key for key, _, _ in differing or ()}
-        options = ["--chain", run.place, *options]
+        options = ["--chain", run.world, *options]
         options += ["--steps", str(run.steps)] if "steps" in keys else []
         for key, value in settings:
             options += ["--set", f"{key}={_option(value)}"]

@@ -294,7 +294,7 @@ def _provenance(sides: Sequence[Side], named: Sequence[str]) -> Provenance:
     for side in sides:
         runs = list(side.runs.values())
         shown = ", ".join(runs[:4]) + (f" and {len(runs) - 4:,} more" if len(runs) > 4 else "")
-        facts.append((side.label, f"{side.record.scenario} on {side.record.place}: {shown}"))
+        facts.append((side.label, f"{side.record.scenario} on {side.record.world}: {shown}"))
         facts.append((f"digest of {side.label}", side.record.digest))
     note = "The command compares the stored results again: it needs their store, and executes nothing."
     return Provenance(

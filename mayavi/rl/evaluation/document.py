@@ -117,7 +117,9 @@ def checkpoint_steps(document: Mapping[str, Any]) -> list[int]:
 
 def env_facts(env: RowsEnv[Any]) -> dict[str, Any]:
     """Name, settings and world of an environment."""
-    return {"name": env.name, "config": env.config.model_dump(mode="json"), "world_digest": env.world_digest}
+    world = {} if env.world_name is None else {"world": env.world_name}
+    config = env.config.model_dump(mode="json")
+    return {"name": env.name, "config": config, **world, "world_digest": env.world_digest}
 
 
 def settings_document(settings: EvaluationSettings, against: list[str]) -> dict[str, Any]:
@@ -261,7 +263,8 @@ def _convergence(convergence: Convergence) -> dict[str, Any]:
 
 def eval_name(document: Mapping[str, Any]) -> str:
     """File name of an evaluation, derived from its settings, environment, world, models and opponents."""
-    settings, env = document["settings"], document["env"]
+    settings = document["settings"]
+    env = {key: value for key, value in document["env"].items() if key != "world"}  # its digest says as much
     asked = {"settings": settings, "env": env, "models": document["models"]}
     if steps := checkpoint_steps(document):
         asked["checkpoints"] = steps

@@ -146,6 +146,8 @@ def evaluate_again(
         say=say,
     )
     again["env"].pop("source", None)
+    if "world" not in document["env"]:  # one that was written before worlds were named
+        again["env"].pop("world", None)
     again["env"] |= {} if source is None else {"source": source}
     return again
 

@@ -99,7 +99,8 @@ def train(
             begun(folder.run_id)
         checkpoint = None
         if resume is None:
-            record = _new_record(config, recorded or {}) | facts.to_json() | {"world_digest": facts.world_digest}
+            record = _new_record(config, recorded or {}) | facts.to_json()
+            record |= {"world": facts.world_name, "world_digest": facts.world_digest}
         else:
             record = folder.read() | {"config": config.to_json() | dict(recorded or {}), "finished_at": None}
             checkpoint = checkpoint_to_resume(folder, record, facts.world_digest, config)

@@ -65,7 +65,7 @@ def start_usd_e8(config: ScenarioConfig, fork: Fork, symbol: str) -> int:
     except (UsageError, ExecutionError):
         for name, pool in config.pools.items():
             tokens = pool_tokens(name)
-            if tokens and symbol == tokens[0]:
+            if tokens and symbol == tokens[0] and pool.price is not None:
                 return int((pool.price * oracle_usd_e8(fork, tokens[1])).to_integral_value())
         raise BadScenario(
             f"no oracle of {config.chain} prices {symbol}", f"give its initial price: prices.{symbol}.start"
@@ -99,6 +99,20 @@ def oracle_usd_e8(fork: Fork, symbol: str) -> int:
     except UnknownName:
         feed = PriceFeed(fork, f"Chainlink.{symbol}/USD")
         return feed.answer * E8 // int(10**feed.decimals)
+
+
+def pool_price(fork: Fork, pool: str, given: Decimal | None) -> Decimal:
+    """Return the initial price of a new pool, TOKEN/OTHER.FEE: the given one, or that of the world's price feeds."""
+    tokens = pool_tokens(pool)
+    if given is not None or tokens is None:
+        return given or Decimal(1)  # a name that is no pool's is refused where the pool is made
+    try:
+        first, second = (oracle_usd_e8(fork, symbol) for symbol in tokens[:2])
+    except (UsageError, ExecutionError) as error:
+        raise BadScenario(
+            f"the pool {pool} has no price, and no feed gives one: {error.message}", "give its `price`"
+        ) from None
+    return Decimal(first) / Decimal(second)
 
 
 def process_of(price: Price | None, symbol: str) -> PriceProcess:

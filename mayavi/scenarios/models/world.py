@@ -56,7 +56,7 @@ def _known_world(name: str) -> str:
     try:
         return full_market_name(name)
     except UsageError as error:
-        raise _rule(error.message.replace("unknown chain", "unknown world"), error.hint or "") from None
+        raise _rule(error.message, error.hint or "") from None
 
 
 WorldName = Annotated[str, AfterValidator(_known_world)]

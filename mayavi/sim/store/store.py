@@ -67,8 +67,8 @@ class RunRecord:
         return self.source if named.get("block", "null") == "null" else f"{self.source} at block {named['block']}"
 
     @property
-    def place(self) -> str:
-        """Its market, `ethereum@2025-12`, or its chain."""
+    def world(self) -> str:
+        """Name of its world: a market, `ethereum@2025-12`, or the chain."""
         named = dict(_WORLD_KEYS.findall(self.scenario_text)).get("world", "null")
         return self.chain if named == "null" else named
 

@@ -13,7 +13,7 @@ from mayavi.errors import UsageError
 from mayavi.evm.chains import unknown_chain
 
 _TABLES = Path(__file__).parent
-_LIST = "`mayavi world list` shows the replicas there are"
+_LIST = "`mayavi world list` lists them"
 
 
 def chain_names() -> list[str]:
@@ -66,7 +66,9 @@ def market_name(name: str) -> str:
     if name in newest and name not in chains:
         return newest[name]
     known = markets if "@" in name else sorted({*chains, *newest})
-    raise unknown_chain(name, [each for each in known if "-" in name or "-" not in each.partition("@")[0]], _LIST)
+    known = [each for each in known if "-" in name or "-" not in each.partition("@")[0]]
+    of_chain = [each for each in known if each.startswith(f"{name.partition('@')[0]}@")]
+    raise unknown_chain(name, of_chain or known, _LIST, what="world")
 
 
 def table_path(chain: str, block: int | None = None) -> Path:

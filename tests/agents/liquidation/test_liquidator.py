@@ -62,15 +62,17 @@ def test_a_flash_loan_takes_the_place_of_capital(place: Place) -> None:
     row = of(stage.after("-0.2"), "bot")
     facts = details(row)
     assert (row.status, row.transactions) == ("success", 1), row.reason
-    premium = (facts["paid"] * bot._premium_bps + 5_000) // 10_000
+    premium = (facts["paid"] * bot._lender.premium_bps + 5_000) // 10_000
     assert facts["profit"] == facts["received"] - facts["paid"] - premium
     assert Erc20(stage.fork, place.debt).balance_of(bot.address) == facts["profit"] > 0
     assert facts["expected_profit_e8"] == pytest.approx(facts["profit_e8"], abs=3)
 
 
-def test_flash_loans_come_from_aave_alone() -> None:
+def test_flash_loans_come_from_aave_or_morpho() -> None:
     place = Place(market="cUSDCv3")
-    with pytest.raises(BadArgument, match=r"a flash loan is taken from Aave, and CompoundV3\.cUSDCv3 is none"):
+    with pytest.raises(
+        BadArgument, match=r"a flash loan is taken from Aave or Morpho, and CompoundV3\.cUSDCv3 is none"
+    ):
         Stage(replica(), [place.borrower(), place.liquidator(flash_loan=True)])
 
 

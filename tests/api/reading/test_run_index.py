@@ -39,8 +39,8 @@ class Indexed:
         found = self.index.current(at_once=True)
         return self.index.refreshed() if found is None else found
 
-    def submit(self, job_id: str, kind: Any = "run", seed: str = "7") -> None:
-        submission = f'{{"seed": "{seed}", "steps": 4, "text": "name: own"}}'
+    def submit(self, job_id: str, kind: Any = "run", seed: str = "7", world: str | None = None) -> None:
+        submission = json.dumps({"seed": seed, "steps": 4, "world": world, "text": "name: own"})
         self.queue.submit(kind, job_id, "own", "ethereum", submission, CALLER, None, total=4)
 
     def status(self, run_id: str) -> str:
@@ -50,6 +50,23 @@ class Indexed:
 @pytest.fixture
 def indexed(tmp_path: Path) -> Indexed:
     return Indexed(tmp_path)
+
+
+def test_runs_name_their_world_and_are_found_by_it(indexed: Indexed) -> None:
+    texts = ("name: own\nworld: base@2025-12\n", "name: own\nworld: null\n", "name: own\n")
+    stored = [store_run(indexed.store.path, scenario_text=text).run_id for text in texts]
+    indexed.submit("queued", world="ethereum@2025-12")
+    indexed.submit("plain")
+    runs = indexed.now()
+    worlds = {run_id: run.summary.world for run_id, run in runs.by_id.items()}
+    names = ["base@2025-12", "base", "base", "ethereum@2025-12", "ethereum"]
+    assert worlds == dict(zip([*stored, "queued", "plain"], names, strict=True))
+    assert page_of(runs, Wanted(chain="base")).total == 3
+    assert [run.run_id for run in page_of(runs, Wanted(chain="ethereum@2025-12")).runs] == ["queued"]
+    assert [run.run_id for run in page_of(runs, Wanted(search="BASE@")).runs] == stored[:1]
+    ordered = [run.summary.world for run in page_of(runs, Wanted(sort="chain", order="asc")).runs]
+    assert ordered == sorted(names)
+    assert json.loads(runs.by_id[stored[0]].body)["world"] == "base@2025-12"
 
 
 def settle(indexed: Indexed) -> Runs:

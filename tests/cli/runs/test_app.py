@@ -34,7 +34,7 @@ def test_runs_are_listed_newest_first_and_can_be_chosen(run_mayavi, store: Path)
     first, second = store_run(store), store_run(store, finish=False, scenario="vesting_cliff")
     here = {"MAYAVI_STORE": str(store)}
     lines = run_mayavi("runs", "list", env=here).stdout.splitlines()
-    assert lines[0].split() == ["run", "scenario", "chain", "seed", "steps", "actions", "failed", "seconds", "status"]
+    assert lines[0].split() == ["run", "scenario", "world", "seed", "steps", "actions", "failed", "seconds", "status"]
     assert lines[1].split()[0] == second.run_id
     assert lines[1].endswith("interrupted")
     assert lines[2].split() == [first.run_id, "depeg_cascade", "base", "7", "4", "12", "4", "1.5", "finished"]
@@ -45,6 +45,20 @@ def test_runs_are_listed_newest_first_and_can_be_chosen(run_mayavi, store: Path)
     wrong = run_mayavi("runs", "list", "--status", "finnished", env=here)
     assert wrong.returncode == 2
     assert "did you mean 'finished'?" in wrong.stderr
+
+
+def test_a_run_on_a_market_is_listed_by_the_name_of_the_market(run_mayavi, store: Path) -> None:
+    plain, market = store_run(store), store_run(store, scenario_text="name: own\nworld: base@2025-12\n")
+    here = {"MAYAVI_STORE": str(store)}
+    lines = run_mayavi("runs", "list", env=here).stdout.splitlines()
+    assert [line.split()[2] for line in lines[1:]] == ["base@2025-12", "base"]
+    listed = json.loads(run_mayavi("runs", "list", "--json", env=here).stdout)["runs"]
+    assert [(run["run_id"], run["chain"], run["world"]) for run in listed] == [
+        (market.run_id, "base", "base@2025-12"),
+        (plain.run_id, "base", "base"),
+    ]
+    shown = json.loads(run_mayavi("runs", "show", "latest", "--json", env=here).stdout)
+    assert shown["world"] == "base@2025-12"
 
 
 @pytest.mark.slow(1)

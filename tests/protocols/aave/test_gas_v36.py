@@ -1,7 +1,7 @@
-"""Gas of actions on Aave V3.6, within 1 % of figures measured on the same code with our tokens.
+"""Gas of actions on Aave V3.6, within 1 % of reference figures for the same code with our tokens.
 
-The record leaves the state of the market open. Here a lender has supplied every asset, balances and allowances are
-exact, and time passes where the record's figures say that indexes moved.
+A lender has supplied every asset. Balances and allowances are exact: an action that spends all of a balance clears its
+slot, and gets a refund.
 """
 
 from __future__ import annotations
@@ -14,20 +14,27 @@ from tests.protocols.aave.market_v36 import RESERVES, UMBRELLA, USD, market_v36_
 from tests.protocols.aave.reference import WAD, give_and_supply, move_price
 
 MEASURED = {
-    "first supply": 164_692,
-    "second supply": 117_995,
-    "first borrow": 250_448,
-    "second borrow": 203_811,
-    "partial repay": 139_819,
-    "partial withdraw": 198_647,
-    "eMode": 137_184,
-    "flash loan": 196_320,
-    "liquidation of half": 321_034,
-    "full liquidation": 316_774,
-    "liquidation for aTokens": 285_890,
-    "liquidation with a deficit": 317_225,
-    "covered deficit": 109_788,
+    "first supply": (164_692, "of an account: its aToken balance and its configuration are new"),
+    "second supply": (117_995, "in the same second, of all that is left of the token"),
+    "first borrow": (250_448, "of an account: its debt token balance and its balance of the asset are new"),
+    "second borrow": (203_811, "an hour later"),
+    "partial repay": (139_819, "an hour later"),
+    "partial withdraw": (198_647, "with a debt, in the second of the repayment; the account has no more of the token"),
+    "eMode": (137_184, "into a mode, with a collateral and a debt"),
+    "flash loan": (196_320, "of WETH, to the adapter's borrower"),
+    "liquidation of half": (321_034, "an hour after the loan, by a liquidator who holds no WETH"),
+    "liquidation of half at once": (313_924, "the same in the second of the loan: no interest is due"),
+    "full liquidation": (316_774, "an hour after the loan"),
+    "liquidation for aTokens": (285_890, "an hour after the loan"),
+    "liquidation with a deficit": (
+        317_225,
+        "an hour after the loan; all collateral goes, the rest of the debt is burnt",
+    ),
+    "second liquidation with a deficit": (278_734, "of the reserve's last debt, by the same liquidator, at once"),
+    "covered deficit": (109_788, "all of it, by the account registered as Umbrella"),
 }
+"""Gas by action, and the condition under which it is met."""
+
 USDC = 10**6
 
 
@@ -96,11 +103,26 @@ def liquidations() -> dict[str, int]:
     return used
 
 
+def liquidations_at_once() -> dict[str, int]:
+    """Liquidate in the second of the loans."""
+    used, market = {}, opened()
+    bob, last, keeper = indebted(market, "bob"), indebted(market, "last"), account(market, "keeper")
+    market.fork.deal("USDC", keeper.address, 10**6 * USDC)
+    with market.fork.dry_run():
+        move_price(market, "WETH", 2_150 * USD)
+        used["liquidation of half at once"] = keeper.liquidate(bob, "WETH", "USDC").receipt.gas_used
+    move_price(market, "WETH", 1_500 * USD)
+    keeper.liquidate(bob, "WETH", "USDC")
+    used["second liquidation with a deficit"] = keeper.liquidate(last, "WETH", "USDC").receipt.gas_used
+    return used
+
+
 @pytest.fixture(scope="module")
 def gas_used() -> dict[str, int]:
-    return actions() | liquidations()
+    return actions() | liquidations() | liquidations_at_once()
 
 
 @pytest.mark.parametrize("what", MEASURED)
 def test_it_costs_what_was_measured(gas_used: dict[str, int], what: str) -> None:
-    assert gas_used[what] == pytest.approx(MEASURED[what], rel=0.01)
+    figure, condition = MEASURED[what]
+    assert gas_used[what] == pytest.approx(figure, rel=0.01), condition

@@ -9,6 +9,7 @@ import pytest
 from mayavi import Fork
 from mayavi.errors import ActionRefused, BadArgument, CallReverted, InsufficientBalance, UsageError
 from mayavi.protocols import PendleMarket, PriceFeed
+from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.deploy.pendle import ADDRESSES, TREASURY, create_pendle_market, deploy_pendle, deploy_pt_feed
 from tests.protocols.pendle.worlds import ALICE, DAY, MARKETS, open_market
 from tests.states import state_of
@@ -74,6 +75,20 @@ def test_after_expiry_a_pt_alone_redeems_and_the_index_never_falls(market: Pendl
         market.quote_buy_pt(ONE)
 
 
+def test_the_sy_remembers_its_rate_and_refuses_one_that_does_not_fit(market: PendleMarket) -> None:
+    sy = market.fork.contract(market.sy.address, ArtifactStore().get("StandardizedYield").abi)
+    assert (sy.rate(), sy.growth_per_year()) == (105 * ONE // 100, 5 * ONE // 100)
+    assert market.index_e18 >= sy.rate()
+    market.fork.mine(1, DAY)
+    sy.set_rate(2 * ONE, ONE, sender=sy.owner())
+    assert (sy.rate(), sy.growth_per_year(), sy.rate_since()) == (2 * ONE, ONE, market.fork.timestamp)
+    market.fork.mine(1, 73 * DAY)
+    assert sy.exchangeRate() == 24 * ONE // 10
+    for rate, growth, why in ((0, 0, "above zero"), (2**128, 0, "below 2"), (ONE, 2**64, "below 1844 % a year")):
+        with pytest.raises(CallReverted, match=why):
+            sy.set_rate(rate, growth, sender=sy.owner())
+
+
 def test_refusals_change_nothing_and_say_why(market: PendleMarket) -> None:
     before = state_of(market.fork)
     with pytest.raises(InsufficientBalance):
@@ -122,14 +137,6 @@ def test_a_pt_has_a_price_feed_of_a_linear_discount(market: PendleMarket) -> Non
     assert feed.answer == dai * (ONE - discount) // ONE
     fork.set_block(timestamp=market.expiry + 1)
     assert feed.answer == dai
-
-
-def test_gas_is_near_that_of_other_implementations_of_the_evm(market: PendleMarket) -> None:
-    """Figures with stubs for SY and gauge: mintPY 173,020, swapExactPtForSy 129,673."""
-    market.sell_pt(10**21, sender=ALICE)  # the first trade of a block writes more
-    market.pt.transfer(market.address, 10**21, sender=ALICE)
-    receipt = market.contract.swapExactPtForSy(ALICE, 10**21, b"", sender=ALICE)
-    assert 90_000 < receipt.gas_used < 160_000
 
 
 def test_it_needs_the_rules_of_cancun_and_whole_days() -> None:

@@ -15,7 +15,13 @@ from mayavi.errors import BundleError, ModelMismatch, UnknownName, UsageError
 from mayavi.rl.evaluation.bundle import first_difference, verify_training, write_training
 from mayavi.rl.evaluation.document import as_bytes, eval_name, read_eval, write_eval
 from mayavi.rl.evaluation.evaluate import EvaluationSettings
-from mayavi.rl.evaluation.models import check_split, chosen_checkpoints, evaluate_baselines, evaluate_models
+from mayavi.rl.evaluation.models import (
+    check_split,
+    chosen_checkpoints,
+    evaluate_again,
+    evaluate_baselines,
+    evaluate_models,
+)
 from mayavi.rl.models import Model, open_model
 from mayavi.runs.bundle import read_bundle
 from mayavi.statistics.bootstrap import Bootstrap
@@ -202,6 +208,10 @@ def test_evaluations_on_two_blocks_are_two_files_and_both_are_verified(model: Mo
     july = WorldSource.named("replica:17666333")
     own, dated = (evaluate_models([copy], ["noop"], QUICK, world=each) for each in (WorldSource.named("replica"), july))
     assert "source" not in own["env"]
+    assert own["env"]["world"] == "ethereum"
+    unnamed = {**own, "env": {key: value for key, value in own["env"].items() if key != "world"}}
+    assert eval_name(unnamed) == eval_name(own)  # as before worlds were named
+    assert as_bytes(evaluate_again(unnamed, copy)) == as_bytes(unnamed)
     assert dated["env"]["source"] == "replica:17666333"
     assert as_bytes(own) == as_bytes(evaluate_models([copy], ["noop"], QUICK))
     for document in (own, dated):

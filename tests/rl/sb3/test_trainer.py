@@ -68,6 +68,7 @@ def test_the_run_says_all_that_it_depends_on(learned: tuple[TrainedModel, Path, 
     assert {"mayavi", "python", "numpy", "torch", "gymnasium", "stable_baselines3", "sb3_contrib"} <= set(
         record["versions"]
     )
+    assert record["world"] == "ethereum"
     assert record["world_digest"] == open_model(trained.run_id, models).make_env(1).world_digest
     assert record["memory"]["parameters"] > 0
     assert record["observation_space"] == {"kind": "Box", "shape": [2], "low": [-1.0, -1.0], "high": [1.0, 1.0]}

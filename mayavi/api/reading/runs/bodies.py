@@ -10,7 +10,7 @@ from typing import Any
 from mayavi.api.models.jobs import Ended, JobStatus
 from mayavi.api.models.runs import RunSummary
 from mayavi.api.queue.job import Job
-from mayavi.api.queue.stored_runs import FINGERPRINT, STATE, StoredRun
+from mayavi.api.queue.stored_runs import COLUMNS, FINGERPRINT, STATE, WORLD, StoredRun
 from mayavi.api.queue.summaries import progress_of, run_summary
 from mayavi.api.reading.runs.changed_parameters import ChangedParameters
 
@@ -57,6 +57,14 @@ class IndexedRun:
         return str(self._value(7, "chain"))
 
     @property
+    def world(self) -> str:
+        """Name of its world: a market, `base@2025-12`, or the chain."""
+        if self.stored is None:
+            return self.summary.world
+        named = str(self.stored[WORLD])
+        return self.chain if named in {"", "null"} else named
+
+    @property
     def seed(self) -> int:
         """Seed of the run."""
         return int(self.summary.seed) if self.stored is None else int(self.stored[8])
@@ -79,7 +87,7 @@ class IndexedRun:
     @property
     def bad_debt(self) -> float | None:
         """Bad debt at the end, in whole dollars or coins; None for a run without lending, or without an end."""
-        return None if self.stored is None else self.stored[15]
+        return None if self.stored is None else self.stored[len(COLUMNS)]
 
     @property
     def begun(self) -> float:
@@ -109,7 +117,7 @@ class IndexedRun:
     @cached_property
     def found_by(self) -> str:
         """Lower-case text that a search looks in."""
-        return f"{self.run_id}\n{self.scenario}\n{'' if self.job is None else self.job.owner}".lower()
+        return f"{self.run_id}\n{self.scenario}\n{self.world}\n{'' if self.job is None else self.job.owner}".lower()
 
     @property
     def ended(self) -> bool:
@@ -147,6 +155,7 @@ def _summary(run: IndexedRun) -> RunSummary:
         run_id=run.run_id,
         scenario=run.scenario,
         chain=run.chain,
+        world=run.world,
         seed=str(run.seed),
         steps=stored[9],
         status=run.status,
@@ -161,7 +170,7 @@ def _summary(run: IndexedRun) -> RunSummary:
         actions=run.actions,
         failed_actions=_sum(stored[12], stored[13]),
         bad_debt=run.bad_debt,
-        bad_debt_unit=stored[16] or "",
+        bad_debt_unit=stored[len(COLUMNS) + 1] or "",
         queued_ahead=None if job is None else job.ahead,
         owner=None if job is None else job.owner,
     )

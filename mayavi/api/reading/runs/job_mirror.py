@@ -11,7 +11,7 @@ from typing import Any
 from mayavi.api.queue.job import Job
 from mayavi.api.queue.jobs import JobQueue
 
-_KEPT = ("seed", "steps")
+_KEPT = ("seed", "steps", "world")
 
 
 class JobMirror:

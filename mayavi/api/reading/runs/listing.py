@@ -34,7 +34,7 @@ class Wanted:
         """Whether the run is part of the list."""
         return (
             (self.scenario is None or run.scenario == self.scenario)
-            and (self.chain is None or run.chain == self.chain)
+            and (self.chain is None or self.chain in (run.chain, run.world))
             and (not self.status or run.status in self.status)
             and (self.sweep_id is None or run.sweep_id == self.sweep_id)
             and not (self.single and run.sweep_id is not None)

@@ -17,7 +17,7 @@ Key = tuple[Value, str]
 SORTS: dict[str, Callable[[IndexedRun], Value | None]] = {
     "submitted_at": attrgetter("begun"),
     "scenario": attrgetter("scenario"),
-    "chain": attrgetter("chain"),
+    "chain": attrgetter("world"),
     "seed": attrgetter("seed"),
     "status": attrgetter("status"),
     "seconds": attrgetter("seconds"),

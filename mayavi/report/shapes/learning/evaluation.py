@@ -253,6 +253,7 @@ def evidence_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     settings, env = document["settings"], document["env"]
     facts = [
         ("environment", env["name"]),
+        *([("world", env["world"])] if env.get("world") else []),
         ("world digest", env["world_digest"]),
         ("episodes", f"{settings['episodes']:,} of the {env['config']['split']} split"),
         ("play", "deterministic" if settings["deterministic"] else "stochastic"),
@@ -281,9 +282,8 @@ def _unnamed(document: Mapping[str, Any], runs: Sequence[str]) -> list[str]:
 def _provenance(document: Mapping[str, Any], runs: Sequence[str]) -> Provenance:
     env, command = document["env"], evaluation_command(document, runs)
     facts = [("training", run) for run in runs] + evidence_facts(document)
-    summary = (
-        f"{env['name']} · world digest {str(env['world_digest'])[:12]}… · {document['schema']} {document['version']}"
-    )
+    world = f"{env['world']}, digest" if env.get("world") else "world digest"
+    summary = f"{env['name']} · {world} {str(env['world_digest'])[:12]}… · {document['schema']} {document['version']}"
     return Provenance(tuple(facts), command, summary)
 
 

@@ -319,7 +319,7 @@ def _provenance(data: TrainingData) -> Provenance:
     facts = [
         *((f"training of seed {each.config['seed']}", each.run_id) for each in data.seeds),
         ("environment", str(config["env"])),
-        ("world", str(config.get("source", "replica"))),
+        ("world", " ".join(filter(None, (str(config.get("source", "replica")), record.get("world"))))),
         ("world digest", str(record.get("world_digest") or "")),
         ("device", str(record.get("device") or "")),
         ("hardware", _hardware(record) or ""),

@@ -85,7 +85,7 @@ def _sensitivity_page(data: SweepData, found: Mapping[str, Any]) -> Page:
 
 def _what(data: SweepData) -> str:
     first = next((point.record for point in data.points if point.record is not None), None)
-    where = f" on {first.place if first else data.chain}" if data.chain else ""
+    where = f" on {first.world if first else data.chain}" if data.chain else ""
     return f"{data.record.scenario}{where}, {data.finished:,} runs"
 
 

@@ -11,6 +11,7 @@ from mayavi.errors import BadScenario, UsageError
 from mayavi.evm.address import checksum
 from mayavi.evm.hashing import keccak256
 from mayavi.scenarios.build.chain.routes import UNISWAP_V3, pool_hint
+from mayavi.scenarios.build.pricing import pool_price
 from mayavi.scenarios.models.config import NewPool, NewToken, pool_tokens
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def create_pool(fork: Fork, name: str, pool: NewPool) -> UniswapV3Pool:
         raise BadScenario(f"pools.{name} cannot be created: no Uniswap V3 is here", pool_hint(fork, name))
     low, high = pool.range or (None, None)
     amounts = {symbol: amount * pool.liquidity_factor for symbol, amount in pool.liquidity.items()}
-    created = open_pool(fork, name, pool.price)
+    created = open_pool(fork, name, pool_price(fork, name, pool.price))
     provide(fork, created, Liquidity(f"provider of {name}", name.partition("/")[0], amounts, low, high))
     return created
 

@@ -8,6 +8,7 @@ from mayavi.agents.liquidation.sale_routes import PendleRoute, SaleRouteLike, V4
 from mayavi.errors import BadScenario
 from mayavi.evm.state import is_before
 from mayavi.scenarios.build.chain.creation import account, give, units
+from mayavi.scenarios.build.pricing import pool_price
 from mayavi.scenarios.models.chain.new_exchanges import (
     NewPendleMarket,
     NewV4Pool,
@@ -37,7 +38,7 @@ def create_v4_pool(fork: Fork, name: str, pool: NewV4Pool) -> None:
     deploy_uniswap_v4(fork)
     uniswap, provider = UniswapV4(fork), account(f"provider of UniswapV4.{name}")
     fee = tokens[2] if pool.tick_spacing is None else (tokens[2], pool.tick_spacing)
-    made = uniswap.create_pool(tokens[0], tokens[1], fee, pool.price)
+    made = uniswap.create_pool(tokens[0], tokens[1], fee, pool_price(fork, name, pool.price))
     amounts = {symbol: units(amount, Currency(fork, symbol).decimals) for symbol, amount in pool.liquidity.items()}
     for symbol, amount in amounts.items():
         if Currency(fork, symbol).token is None:

@@ -36,6 +36,7 @@ def list_on_aave_v3(fork: Fork, reserves: Mapping[str, NewReserve]) -> None:
             base_rate_bps=_whole_bps(model.base_rate, f"base_rate of {symbol}"),
             slope1_bps=_whole_bps(model.slope1, f"slope1 of {symbol}"),
             slope2_bps=_whole_bps(model.slope2, f"slope2 of {symbol}"),
+            emodes=tuple(model.emodes),
         )
         list_reserve(market, symbol, dollar_feed(fork, symbol), terms)
         _supply(market, symbol, model.supplied)

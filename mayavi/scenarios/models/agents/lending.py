@@ -160,7 +160,7 @@ class Liquidator(AgentSettings):
     frictionless: bool = False
     """Unlimited capital, no sales of what it seizes, no regard for gas or profit."""
     flash_loan: bool = False
-    """Pay with a flash loan of Aave instead of own capital."""
+    """Pay with a flash loan of Aave, for its premium, or of Morpho, which is free, instead of own capital."""
     routes: dict[str, SaleRouteModel] = Field(default_factory=dict)
     """Routes to sell by, for a collateral or a pair: {WETH/USDC: {uniswap_v4: [WETH, 500, USDC]}}; by default over the
     deepest pools of Uniswap V3."""
@@ -184,11 +184,8 @@ class Liquidator(AgentSettings):
 
     @model_validator(mode="after")
     def _has_money(self) -> Liquidator:
-        if self.protocol == PROTOCOL:
-            if found := market_fault(self.market):
-                raise fault(found)
-            if self.flash_loan:
-                raise fault("takes a flash loan, which is Aave's, on Morpho; give it 'capital'")
+        if self.protocol == PROTOCOL and (found := market_fault(self.market)):
+            raise fault(found)
         if not self.frictionless and not self.flash_loan and not any(self.capital.values()):
             raise fault("has no 'capital' to liquidate with; give some, or `flash_loan: true`, or `frictionless: true`")
         return self

@@ -20,8 +20,8 @@ class NewV4Pool(Model):
 
     question_fields: ClassVar[frozenset[str]] = frozenset({"price", "liquidity", "range", "tick_spacing"})
 
-    price: Positive
-    """Initial price of one TOKEN in OTHER."""
+    price: Positive | None = None
+    """Initial price of one TOKEN in OTHER; by default that of the world's price feeds."""
     liquidity: dict[Symbol, NotNegative]
     """Most of each token that is deposited."""
     range: Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = None

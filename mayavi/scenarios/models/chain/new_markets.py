@@ -12,9 +12,8 @@ from mayavi.scenarios.models.values.quantities import NotNegative, Positive, Rat
 from mayavi.settings.model import Model
 
 
-class NewReserve(Model):
-    """A reserve that the scenario adds to the chain's Aave V3 market: collateral at the price of the chain's feed.
-    `parameters` can cap it, let it be borrowed, and so on."""
+class _NewReserve(Model):
+    """Terms of a reserve as collateral, and its interest rate curve."""
 
     ltv: Points
     """Loan to value, the share of collateral that can be borrowed."""
@@ -42,7 +41,17 @@ class NewReserve(Model):
         return self
 
 
-class NewReserveV2(NewReserve):
+class NewReserve(_NewReserve):
+    """A reserve that the scenario adds to the chain's Aave V3 market: collateral at the price of the chain's feed.
+    `parameters` can cap it, let it be borrowed, and so on."""
+
+    question_fields: ClassVar[frozenset[str]] = frozenset({"emodes"})
+
+    emodes: list[Annotated[int, Field(ge=1, le=255)]] = Field(default_factory=list)
+    """Efficiency modes in which it is collateral, by number: [1]. V3.0 takes one at most."""
+
+
+class NewReserveV2(_NewReserve):
     """A reserve of the Aave V2 market that the scenario creates. Its price is that of the chain's price feed."""
 
     price: Positive | None = None

@@ -41,15 +41,16 @@ event Redeem:
 
 YEAR: constant(uint256) = 365 * 86400
 ONE: constant(uint256) = 10**18
+LOW_64: constant(uint256) = 2**64 - 1
+LOW_128: constant(uint256) = 2**128 - 1
 
 yieldToken: public(immutable(address))
 _asset: immutable(address)
 _asset_decimals: immutable(uint8)
 
 owner: public(address)
-rate: public(uint256)
-growth_per_year: public(uint256)
-rate_since: public(uint256)
+# One word, so that the rate costs one read: rate in the low 128 bits, its growth in 64, the time it was set in 64.
+_rate: uint256
 
 
 @deploy
@@ -84,17 +85,37 @@ def set_rate(rate: uint256, growth_per_year: uint256):
 
 @internal
 def _set_rate(rate: uint256, growth_per_year: uint256):
-    assert rate > 0, "set_rate: the rate is above zero"
-    self.rate = rate
-    self.growth_per_year = growth_per_year
-    self.rate_since = block.timestamp
+    assert 0 < rate and rate <= LOW_128, "set_rate: the rate is above zero, and below 2**128"
+    assert growth_per_year <= LOW_64, "set_rate: the growth is below 1844 % a year"
+    self._rate = rate | (growth_per_year << 128) | (block.timestamp << 192)
+
+
+@external
+@view
+def rate() -> uint256:
+    return self._rate & LOW_128
+
+
+@external
+@view
+def growth_per_year() -> uint256:
+    return (self._rate >> 128) & LOW_64
+
+
+@external
+@view
+def rate_since() -> uint256:
+    return self._rate >> 192
 
 
 @external
 @view
 def exchangeRate() -> uint256:
-    grown: uint256 = self.growth_per_year * (block.timestamp - self.rate_since) // YEAR
-    return self.rate + self.rate * grown // ONE
+    packed: uint256 = self._rate
+    rate: uint256 = packed & LOW_128
+    growth_per_year: uint256 = (packed >> 128) & LOW_64
+    grown: uint256 = growth_per_year * (block.timestamp - (packed >> 192)) // YEAR
+    return rate + rate * grown // ONE
 
 
 @external

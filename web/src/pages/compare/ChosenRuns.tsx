@@ -21,7 +21,7 @@ export function ChosenRuns({ runs, onChange }: Props) {
           <li key={id}>
             {at === 0 && <span className="badge">baseline</span>}
             <Link to={`/runs/${id}`} className="cut" title={id}>
-              {run ? `${run.scenario} · seed ${run.seed} · ${run.chain}` : id}{" "}
+              {run ? `${run.scenario} · seed ${run.seed} · ${run.world}` : id}{" "}
               <span className="mono muted">{shortId(id)}</span>
             </Link>
             {run && run.status !== "finished" && <StatusBadge status={run.status} />}

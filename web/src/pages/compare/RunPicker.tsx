@@ -55,7 +55,7 @@ export function RunPicker({ chosen, most, open, onAdd }: Props) {
                 {run.scenario} <span className="mono muted">{shortId(run.run_id)}</span>
               </span>
               <span className="small nowrap">
-                seed {run.seed} · {run.chain} · {counted(run.steps, "step")}
+                seed {run.seed} · {run.world} · {counted(run.steps, "step")}
               </span>
               {run.status !== "finished" && <StatusBadge status={run.status} />}
               <span className="small nowrap picker-time">

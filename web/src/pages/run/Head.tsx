@@ -47,7 +47,7 @@ export function Head({ run }: { run: RunDetails }) {
       <p className="run-facts">
         <StatusBadge status={run.status} />
         <span>
-          {run.chain} · seed {run.seed} · {run.steps} steps
+          {run.world} · seed {run.seed} · {run.steps} steps
         </span>
         <span className="nowrap">
           <span className="mono">{run.run_id}</span>

@@ -107,7 +107,7 @@ export const RUN_COLUMNS: DataColumn<RunSummary>[] = [
     width: "88px",
     hideBelow: 520,
   },
-  { id: "chain", header: "Chain", value: (run) => run.chain, width: "80px", hideBelow: 720 },
+  { id: "chain", header: "World", value: (run) => run.world, width: "minmax(80px, 0.8fr)", hideBelow: 720 },
   {
     id: "seed",
     header: "Seed",

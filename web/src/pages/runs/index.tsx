@@ -148,7 +148,10 @@ function Filters({ params, change }: FilterProps) {
   const scenarios = useQuery({ ...queries.scenarios(), staleTime: 60_000 });
   const worlds = useQuery({ ...queries.worlds(), staleTime: 60_000 });
   const names = useMemo(() => scenarios.data?.items.map((each) => each.name) ?? [], [scenarios.data]);
-  const chains = useMemo(() => [...new Set(worlds.data?.items.map((each) => each.chain))], [worlds.data]);
+  const places = useMemo(
+    () => [...new Set(worlds.data?.items.flatMap((each) => [each.chain, each.world]))],
+    [worlds.data],
+  );
   return (
     <search className="filters" aria-label="Filter the runs">
       <SearchField
@@ -172,10 +175,10 @@ function Filters({ params, change }: FilterProps) {
         onChange={(scenario) => change({ scenario })}
       />
       <Choice
-        label="Chain"
-        all="Any chain"
+        label="World"
+        all="Any world"
         value={params.get("chain") ?? ""}
-        options={chains}
+        options={places}
         onChange={(chain) => change({ chain })}
       />
       <label>
