@@ -48,9 +48,13 @@ $(call drop,web,mayavi/api/dashboard/index.html)
 $(call drop,node,$(CONTRACTS_MADE) $(NODE_PACKAGES:%=$(NODE_MODULES)/%/package.json) $(AXE))
 
 .DEFAULT_GOAL := help
+# Steps of the set-up may not run at once; the checks after it may, where make can keep their output apart.
+ifndef CHECKS
 .NOTPARALLEL:
+endif
+at_once = $(if $(filter output-sync,$(.FEATURES)),--jobs=$(CORES) --output-sync=target)
 .DELETE_ON_ERROR:
-.PHONY: help setup bytecode demo test chromium test-fast test-kernel check check-python check-kernel check-web check-workflows check-tables wheel format docs gallery bench clean clean-all
+.PHONY: help setup bytecode demo test chromium test-fast test-kernel check check-python check-style check-types check-layers check-stubs check-kernel check-web check-workflows check-tables wheel format docs gallery bench clean clean-all
 
 help:  ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -81,18 +85,28 @@ test-kernel: $(STAMPS)/python  ## run the Rust tests of the code generator (some
 	@tools/toolchain cargo >/dev/null
 	@$(CARGO) test --quiet --manifest-path kernel/Cargo.toml --lib --locked
 
-check: check-python check-kernel check-web check-workflows  ## run ruff, mypy, import-linter, stubtest, cargo fmt, clippy, tsc, biome, actionlint
+# The longest first.
+check: setup $(STAMPS)/rl  ## run ruff, mypy, import-linter, stubtest, cargo fmt, clippy, tsc, biome, actionlint
+	@$(MAKE) --no-print-directory $(at_once) CHECKS=apart check-kernel check-python check-web check-workflows
 
-check-python: setup $(STAMPS)/rl
+check-python: check-types check-stubs check-layers check-style
+
+check-types: setup $(STAMPS)/rl
+	$(call say,mypy --strict)
+	@$(BIN)/mypy
+
+check-stubs: setup $(STAMPS)/rl
+	$(call say,stubtest mayavi._kernel)
+	@$(BIN)/stubtest mayavi._kernel
+
+check-layers: setup
+	$(call say,layers)
+	@$(BIN)/lint-imports
+
+check-style: setup
 	$(call say,ruff)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	$(call say,mypy --strict)
-	@$(BIN)/mypy
-	$(call say,layers)
-	@$(BIN)/lint-imports
-	$(call say,stubtest mayavi._kernel)
-	@$(BIN)/stubtest mayavi._kernel
 
 check-kernel: $(STAMPS)/python
 	$(call say,cargo fmt and clippy (the first time compiles every dependency and takes some minutes))

@@ -1,19 +1,22 @@
 """Fork server for commands: one process imports the package and forks a child for each command.
 
-The tests run commands this way; `pytest --start-commands` starts a new interpreter for each instead. A forked command
-has its own arguments, environment, folder, output and exit code. A fork hides faults at import and hash randomisation:
-a test of these asks for `start_mayavi`, and `tests/cli/test_fresh_starts.py` starts an interpreter for every command.
+All workers of a test run share it. The tests run commands this way; `pytest --start-commands` starts a new interpreter
+for each instead. A forked command has its own arguments, environment, folder, output and exit code. A fork hides faults
+at import and hash randomisation: a test of these asks for `start_mayavi`, and `tests/cli/test_fresh_starts.py` starts
+an interpreter for every command.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import importlib
 import json
 import os
 import pkgutil
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -21,6 +24,7 @@ import sys
 import tempfile
 import threading
 import traceback
+import uuid
 import warnings
 import weakref
 from collections.abc import Mapping, Sequence
@@ -62,10 +66,16 @@ LEARNING_MODULES = (
 
 
 class CommandServer:
-    """The process that forks, started with the first command it is asked for; with the frameworks if `learning`."""
+    """The process that forks, started with the first command that anybody asks for; with the frameworks if `learning`.
 
-    def __init__(self, *, learning: bool = False) -> None:
+    All that name the same `test_run` share one process: it ends with the one that started it, and whoever comes later
+    starts another.
+    """
+
+    def __init__(self, *, learning: bool = False, test_run: str | None = None) -> None:
         self._learning = learning
+        name = f"mayavi-commands-{test_run or uuid.uuid4().hex}-{int(learning)}"
+        self._place = Path(tempfile.gettempdir()) / name
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
 
@@ -99,26 +109,67 @@ class CommandServer:
         return subprocess.CompletedProcess(list(arguments), code, *texts)
 
     def close(self) -> None:
-        """End the process that forks."""
-        if self._process is None or self._channel is None:
-            return
-        self._channel.close()  # which it takes for the end
-        self._process.wait(timeout=600)
-        self._process = self._channel = None
+        """Leave the process that forks, and end it if it was started here."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()  # which it takes for the end
+            self._process.wait(timeout=600)
+            self._process = None
+            self._place.unlink(missing_ok=True)
+            self._place.with_suffix(".lock").unlink(missing_ok=True)
 
     def _open(self) -> socket.socket:
         if self._channel is None:
-            self._channel, theirs = socket.socketpair()
-            with theirs:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", "tests.command_server", str(theirs.fileno()), str(int(self._learning))],
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    cwd=Path(__file__).resolve().parent.parent,
-                    env=os.environ | ({"PYTHONHASHSEED": LEARNING_HASHES} if self._learning else {}),
-                )
+            with self._place.with_suffix(".lock").open("w") as turn:
+                fcntl.flock(turn, fcntl.LOCK_EX)
+                try:
+                    self._channel = self._join()
+                except (FileNotFoundError, ConnectionRefusedError):
+                    self._start()
+                    self._channel = self._join()
         return self._channel
+
+    def _join(self) -> socket.socket:
+        channel = socket.socket(socket.AF_UNIX)
+        try:
+            channel.connect(str(self._place))
+        except OSError:
+            channel.close()
+            raise
+        return channel
+
+    def _start(self) -> None:
+        self._place.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(self._place))
+            listener.listen()
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.command_server", str(listener.fileno()), str(int(self._learning))],
+                pass_fds=[listener.fileno()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                cwd=Path(__file__).resolve().parent.parent,
+                env=os.environ | ({"PYTHONHASHSEED": LEARNING_HASHES} if self._learning else {}),
+            )
+
+
+def fork_for_everybody(listener: socket.socket) -> socket.socket:
+    """Fork for everybody who asks, until whoever started this ends. Returns in the child alone: the asker."""
+    while True:
+        ready, _, _ = select.select([listener, sys.stdin], [], [])
+        if sys.stdin in ready:
+            os._exit(0)
+        channel, _ = listener.accept()
+        if not os.fork():
+            listener.close()
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(nothing, 0)
+            os.close(nothing)
+            return channel
+        channel.close()
 
 
 def serve(channel: socket.socket) -> tuple[str, list[str]]:
@@ -203,11 +254,11 @@ def _send_number(channel: socket.socket, number: int) -> None:
 if __name__ == "__main__":
     import_beforehand(learning=sys.argv.pop() == "1")
     gc.freeze()  # what is there already need not be looked through, and copied, by every child
-    with socket.socket(fileno=int(sys.argv[1])) as asker:
-        try:
+    try:
+        with fork_for_everybody(socket.socket(fileno=int(sys.argv[1]))) as asker:
             wanted, sys.argv[1:] = serve(asker)
-        except (BrokenPipeError, KeyboardInterrupt):  # the asker has left, or everything is interrupted
-            os._exit(1)
+    except (BrokenPipeError, KeyboardInterrupt):  # the asker has left, or everything is interrupted
+        os._exit(1)
     try:
         runpy.run_module(wanted, run_name="__main__", alter_sys=True)
     except SystemExit as end:

@@ -27,11 +27,18 @@ os.environ.setdefault("MAYAVI_CACHE_DIR", str(REPOSITORY / ".cache" / "mayavi"))
 # Ray turns token authentication on in the process that starts a cluster; a forked process would not know of it.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 
+# Ray gives way to every other process, by 15 steps: its tests would wait until those of the other workers are done.
+os.environ.setdefault("RAY_worker_niceness", "0")
+os.environ.setdefault("RAY_prestart_worker_first_driver", "0")  # nor does it start processes that no test may need
+
 # In CI the same examples every time, so that a red build is a fault of the change. Elsewhere fresh ones each run.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("local", deadline=None)
 settings.register_profile("few", deadline=None, max_examples=10)  # the inner loop, which is run often
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
+
+TEST_RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+"""Name of the test run for all its workers; None where one process runs it."""
 
 RunMayavi = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -98,7 +105,7 @@ def start_mayavi() -> RunMayavi:
 @pytest.fixture(scope="session")
 def learning_server() -> Iterator[CommandServer]:
     """Fork server that has imported the training frameworks."""
-    server = CommandServer(learning=True)
+    server = CommandServer(learning=True, test_run=TEST_RUN)
     yield server
     server.close()
 
@@ -111,7 +118,7 @@ def run_mayavi(
     if request.config.getoption("start_commands"):
         yield start_mayavi
         return
-    plain = CommandServer()
+    plain = CommandServer(test_run=TEST_RUN)
 
     def run(
         *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -57,6 +58,26 @@ def test_a_command_that_does_not_end_is_ended(server: CommandServer, tmp_path: P
     with pytest.raises(subprocess.TimeoutExpired):
         server.run(arguments, command_environment({}), timeout_s=0.2)
     assert server.run(["--version"], command_environment({})).returncode == 0
+
+
+def test_the_workers_of_a_test_run_share_a_server_and_one_that_comes_late_starts_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    first, second = (CommandServer(test_run=f"of-test-{os.getpid()}") for _ in range(2))
+
+    def ask(server: CommandServer) -> str:
+        """The hash of a text, which is the same in forks of one process alone."""
+        timed = ["-n", "1", "-r", "1", "print(hash('borrower'))"]
+        return server.run(timed, command_environment({}), module="timeit").stdout.splitlines()[0]
+
+    shared = ask(first)
+    assert ask(second) == shared
+    first.close()
+    assert ask(second) == shared  # who has joined stays
+    second.close()
+    assert ask(second) != shared
+    second.close()
 
 
 @pytest.mark.slow

@@ -127,6 +127,19 @@ def test_all_tests_have_a_worker_more_than_cores_unless_told_otherwise(
         assert f"-m pytest -n {workers} " in (checkout.root / "ran").read_text()
 
 
+def test_every_check_runs_once_and_none_before_the_set_up_is_done(checkout: Checkout) -> None:
+    assert checkout.make("check") == ["kernel", "contracts", *WEB, "rl"]
+    ran = (checkout.root / "ran").read_text().splitlines()
+    last_step = max(at for at, line in enumerate(ran) if any(mark in line for mark in STEPS))
+    checks = [
+        *("mypy ", "stubtest mayavi._kernel", "lint-imports ", "ruff check .", "ruff format --check ."),
+        *("cargo fmt", "cargo clippy", "npm run --silent check"),
+    ]
+    for check in checks:
+        (at,) = (at for at, line in enumerate(ran) if line.startswith(check))
+        assert at > last_step
+
+
 @pytest.mark.parametrize(
     ("gone", "steps"),
     [
