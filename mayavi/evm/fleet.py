@@ -32,14 +32,11 @@ from mayavi._kernel import Template as Template
 from mayavi._kernel import Word as Word
 from mayavi.errors import MissingStateError, UnknownName, UsageError
 from mayavi.evm.fork import Fork
+from mayavi.evm.specialisation import chosen_specialise, current
 from mayavi.evm.units import as_integer
 from mayavi.evm.words import Words as Words
 from mayavi.evm.words import are_small
 from mayavi.evm.words import to_words as to_words
-
-MODES = ("off", "on", "check")
-SPECIALISE = "MAYAVI_SPECIALISE"
-"""Environment variable that says whether fleets replay transactions: off, on or check."""
 
 SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT, NO_CODE = range(6)
 """Statuses of a call in a row."""
@@ -93,8 +90,8 @@ class Fleet:
     node: a frozen world fetches nothing. `lacking` is the hint of the error for missing state.
 
     `specialise` says whether transactions are replayed where their path is known: `off`, `on`, or `check`, where every
-    replay is also interpreted and a difference raises an error. Results are the same. The default is the environment
-    variable `MAYAVI_SPECIALISE`, or `on`.
+    replay is also interpreted and a difference raises an error. Results are the same. The default is that of the run or
+    training around, the environment variable `MAYAVI_SPECIALISE`, or `on`.
     """
 
     def __init__(
@@ -111,6 +108,8 @@ class Fleet:
         self.specialise = chosen_specialise(specialise)
         """Whether transactions are replayed: off, on or check."""
         self._fleet = _kernel.Fleet(fork._evm, rows, self.specialise)
+        if (around := current()) is not None:
+            around.watch(self, self._fleet)
 
     def __len__(self) -> int:
         return len(self._fleet)
@@ -244,12 +243,3 @@ class Fleet:
             else:
                 words[:, column] = to_words(values, rows, name)
         return words
-
-
-def chosen_specialise(mode: str | None) -> str:
-    """Return `mode`, or what the environment variable says; `UsageError` for an unknown one."""
-    found = mode or os.environ.get(SPECIALISE, "").strip() or "on"
-    if found not in MODES:
-        origin = "specialise" if mode else SPECIALISE
-        raise UsageError(f"{origin} is '{found}'", f"it is one of: {', '.join(MODES)}")
-    return found

@@ -26,7 +26,7 @@ def play_randomly(name: str, steps: int, config: Mapping[str, object] | None = N
     if not isinstance(env, ChainRowsEnv):
         raise UsageError(f"'{name}' stands on no chain, and replays no transaction", "choose an environment on one")
     if env.fleet.specialise == "off":
-        raise UsageError("transactions are not replayed", "unset MAYAVI_SPECIALISE, or set it to on")
+        raise UsageError("transactions are not replayed", "unset MAYAVI_SPECIALISE, or give on")
     rng, number = np.random.default_rng(0), env.rows
     env.begin(range(env.rows), range(env.rows))
     for _ in range(-(-steps // env.rows)):
