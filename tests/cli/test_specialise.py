@@ -50,3 +50,26 @@ def test_runs_trainings_and_evaluations_say_how_much_was_replayed(run_mayavi: An
     assert found["calls"] >= found["hits"] > 0
     told = run_mayavi("eval", "-", "--env", "aave", "--episodes", "2", "--specialise", "off", "--stats", "--json")
     assert json.loads(told.stdout.splitlines()[-1])["specialise"]["mode"] == "off"
+
+
+def test_an_environment_starts_with_the_paths_that_were_recorded_ahead(run_mayavi: Any, tmp_path: Path) -> None:
+    from mayavi.cache_directory import default_cache_dir
+
+    (tmp_path / "replicas").symlink_to(default_cache_dir() / "replicas")
+    env = {"MAYAVI_CACHE_DIR": str(tmp_path)}
+    warm = ("specialise", "warm", "--env", "aave", "--steps", "4000", "--json")
+    first, second = (run_mayavi(*warm, env=env) for _ in range(2))
+    assert second.returncode == 0, second.stderr
+    before, after = (json.loads(each.stdout.splitlines()[-1])["specialise"] for each in (first, second))
+    assert before["recordings"] > 0 == before["cached"]
+    assert after["cached"] > 0 == after["recordings"]
+    assert after["hits"] > before["hits"]
+    cleared = run_mayavi("specialise", "clear", "--json", env=env)
+    assert json.loads(cleared.stdout)["files"] == 1
+    assert not list((tmp_path / "paths").iterdir())
+
+
+def test_paths_of_a_world_that_a_node_completes_are_not_kept(run_mayavi: Any) -> None:
+    refused = run_mayavi("specialise", "warm", "--env", "aave", "--source", "rpc")
+    assert refused.returncode == 2
+    assert "snapshot:PATH" in refused.stderr
