@@ -9,7 +9,7 @@ use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArray
 use pyo3::{
     exceptions::{PyIndexError, PyRuntimeError, PyValueError},
     prelude::*,
-    types::PyDict,
+    types::{PyBytes, PyDict},
 };
 
 use crate::{
@@ -268,6 +268,19 @@ impl Fleet {
         let Some(specialiser) = &self.specialiser else { return Ok(Vec::new()) };
         let sites = py.detach(|| specialiser.show(selector));
         sites.into_iter().map(|site| site.into_python(py)).collect()
+    }
+
+    /// Recorded paths as bytes, for another fleet over the same state; none where nothing is replayed.
+    fn save_paths<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let Some(specialiser) = &self.specialiser else { return Ok(None) };
+        let bytes = py.detach(|| specialiser.save()).map_err(PyValueError::new_err)?;
+        Ok(Some(PyBytes::new(py, &bytes)))
+    }
+
+    /// Take up paths of another fleet over the same state, as its calls come up; how many there are.
+    fn load_paths(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<usize> {
+        let Some(specialiser) = &self.specialiser else { return Ok(0) };
+        py.detach(|| specialiser.load(bytes)).map_err(PyValueError::new_err)
     }
 
     /// Wait until all paths that are taken often are compiled; steps never wait for that.

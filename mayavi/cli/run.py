@@ -14,6 +14,7 @@ from mayavi.cli.console.progress import Advance, activity, counted
 from mayavi.cli.position import block_of
 from mayavi.cli.printing.run import last_line, summary_lines
 from mayavi.cli.printing.run import plural as plural
+from mayavi.cli.printing.specialise import SpecialiseOption, StatsOption, print_statistics
 from mayavi.cli.remote import KeyFileOption, RemoteOption, refuse_key_file
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def run(
     block: BlockOption = None,
     store: StoreOption = None,
     threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
+    specialise: SpecialiseOption = None,
+    stats: StatsOption = False,
     remote: RemoteOption = None,
     key_file: KeyFileOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -98,6 +101,8 @@ def run(
                 "--block": block,
                 "--store": store,
                 "--threads": threads,
+                "--specialise": specialise,
+                "--stats": stats or None,
             }
         )
         with connect(remote, key_file) as client:
@@ -119,11 +124,12 @@ def run(
             block=block_of(block),
             store=store,
             threads=threads,
-            listener=terminal_listener(bars, as_json=as_json),
+            specialise=specialise,
+            listener=terminal_listener(bars, as_json=as_json, stats=stats),
         )
 
 
-def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
+def terminal_listener(bars: ExitStack, *, as_json: bool, stats: bool = False) -> RunListener:
     """Return a listener that prints heading, progress and summary; its progress bar ends with `bars`."""
     from mayavi.scenarios.run.request import RunListener
 
@@ -159,6 +165,8 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> RunListener:
                 for line in summary_lines(run, self.request.scenario.config):
                     print(f"  {line}")
                 print_note(f"  {last_line(run)}")
+                if stats:
+                    print_statistics(run.specialise)
 
     return TerminalListener()
 
@@ -205,6 +213,7 @@ def document(run: Run) -> dict[str, object]:
         "kpis": {row.name: {"value": row.value, "number": row.number, "unit": row.unit} for row in run.kpis.rows()},
         "notes": run.notes,
         "timings": dict(run.timings),
+        "specialise": dict(run.specialise),
         "store": str(run.store_path),
         "error": run.error,
     }

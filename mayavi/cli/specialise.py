@@ -1,4 +1,4 @@
-"""`mayavi specialise`: show what replayed transactions were recorded as."""
+"""`mayavi specialise`: show what replayed transactions were recorded as, and record them ahead."""
 
 from __future__ import annotations
 
@@ -9,20 +9,73 @@ import typer
 
 from mayavi.cli.console.group import command_group
 from mayavi.cli.console.output import Column, print_facts, print_json, print_note, print_table
-from mayavi.cli.console.progress import activity
+from mayavi.cli.console.progress import activity, counted
 from mayavi.errors import UnknownName
 
 if TYPE_CHECKING:
     from mayavi.evm.fleet import Fleet
 
-app = command_group("Show what replayed transactions were recorded as.")
+app = command_group("Show what replayed transactions were recorded as, and record them ahead.")
 
 SHOWN_GUARDS = 12
 
 
 @app.callback()
 def specialise() -> None:
-    """Show what replayed transactions were recorded as."""
+    """Show what replayed transactions were recorded as, and record them ahead."""
+
+
+@app.command("warm", short_help="Record the transactions of an environment ahead, for later processes.")
+def warm(
+    env: Annotated[str, typer.Option("--env", help="Environment, by name or Gymnasium id.")],
+    steps: Annotated[int, typer.Option("--steps", min=1, metavar="N", help="Random steps over all rows.")] = 100_000,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the environment; may be repeated."),
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="replica[:BLOCK]|snapshot:PATH", help="World to play on.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Play an environment at random, and keep the recorded paths of its transactions in the cache.
+
+    Environments with the same settings then start with them: what was code is compiled at once, and nothing that is
+    known is recorded again. No result depends on it.
+    """
+    from mayavi.cli.printing.specialise import print_statistics
+    from mayavi.cli.rl.eval import settings_of
+    from mayavi.errors import SetupError, UsageError
+    from mayavi.evm.path_cache import paths_folder
+    from mayavi.evm.specialisation import specialised
+    from mayavi.gym_env.replayed_steps import play_randomly
+
+    if source is not None and source.partition(":")[0] == "rpc":
+        raise UsageError(
+            "paths of a world that a node completes are not kept", "warm a snapshot: --source snapshot:PATH"
+        )
+    with specialised() as replayed, counted(f"playing '{env}'", "steps", eta=True) as advance:
+        fleet = play_randomly(env, steps, settings_of(overrides or []) or None, source=source, progress=advance)
+        size, found = fleet.save_paths(), replayed.statistics()
+    if size is None:
+        raise SetupError(f"the recorded paths cannot be kept in '{paths_folder()}'", "MAYAVI_CACHE_DIR names another")
+    if as_json:
+        print_json({"env": env, "steps": steps, "folder": str(paths_folder()), "file_bytes": size, "specialise": found})
+        return
+    print_statistics(found)
+    print_note(f"{size:,} bytes in {paths_folder()}; `mayavi specialise clear` deletes them")
+
+
+@app.command("clear", short_help="Delete all paths in the cache.")
+def clear(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """Delete the recorded paths of all worlds from the cache. They are recorded again as they are needed."""
+    from mayavi.evm.path_cache import clear_paths, paths_folder
+
+    files, size = clear_paths()
+    if as_json:
+        print_json({"folder": str(paths_folder()), "files": files, "bytes": size})
+    else:
+        print(f"deleted {files:,} file{'' if files == 1 else 's'}, {size:,} bytes, in {paths_folder()}")
 
 
 @app.command("show", short_help="Show the recorded paths of a contract's function.")

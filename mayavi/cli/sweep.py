@@ -11,6 +11,7 @@ from mayavi.cli.console.exit_codes import FAILURE
 from mayavi.cli.console.output import Column, print_json, print_note, print_table
 from mayavi.cli.console.progress import duration
 from mayavi.cli.position import block_of
+from mayavi.cli.printing.specialise import SpecialiseOption, StatsOption, print_statistics
 from mayavi.cli.remote import KeyFileOption, RemoteOption, refuse_key_file
 from mayavi.cli.run import (
     BlockOption,
@@ -73,6 +74,8 @@ def sweep(
     ray: Annotated[
         str | None, typer.Option("--ray", metavar="ADDRESS", help="Run on this Ray cluster: auto, host:6379.")
     ] = None,
+    specialise: SpecialiseOption = None,
+    stats: StatsOption = False,
     remote: RemoteOption = None,
     key_file: KeyFileOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -95,6 +98,8 @@ def sweep(
                 "--block": block,
                 "--store": store,
                 "--ray": ray,
+                "--specialise": specialise,
+                "--stats": stats or None,
             }
         )
         if seeds is None:
@@ -139,6 +144,7 @@ def sweep(
                 block=block_of(block),
                 store=store,
                 ray=ray,
+                specialise=specialise,
                 listener=listener,
             )
         except KeyboardInterrupt:
@@ -154,6 +160,8 @@ def sweep(
             print(f"error: {unreached_text(found.target)[0]}", file=sys.stderr)
             raise typer.Exit(FAILURE)  # an error object would be a second document
         return
+    if stats:
+        print_statistics(found.specialise)
     print_sweep(found)
 
 
@@ -337,5 +345,6 @@ def document(found: Sweep) -> dict[str, object]:
         "resumed": found.resumed,
         "until": None if found.target is None else found.target.to_json(),
         "seconds": found.seconds,
+        "specialise": found.specialise,
         "store": str(found.store_path),
     }

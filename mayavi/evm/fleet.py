@@ -32,14 +32,12 @@ from mayavi._kernel import Template as Template
 from mayavi._kernel import Word as Word
 from mayavi.errors import MissingStateError, UnknownName, UsageError
 from mayavi.evm.fork import Fork
+from mayavi.evm.path_cache import PathCache
+from mayavi.evm.specialisation import chosen_specialise, current
 from mayavi.evm.units import as_integer
 from mayavi.evm.words import Words as Words
 from mayavi.evm.words import are_small
 from mayavi.evm.words import to_words as to_words
-
-MODES = ("off", "on", "check")
-SPECIALISE = "MAYAVI_SPECIALISE"
-"""Environment variable that says whether fleets replay transactions: off, on or check."""
 
 SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT, NO_CODE = range(6)
 """Statuses of a call in a row."""
@@ -93,8 +91,9 @@ class Fleet:
     node: a frozen world fetches nothing. `lacking` is the hint of the error for missing state.
 
     `specialise` says whether transactions are replayed where their path is known: `off`, `on`, or `check`, where every
-    replay is also interpreted and a difference raises an error. Results are the same. The default is the environment
-    variable `MAYAVI_SPECIALISE`, or `on`.
+    replay is also interpreted and a difference raises an error. Results are the same. The default is that of the run or
+    training around, the environment variable `MAYAVI_SPECIALISE`, or `on`. `cache` holds paths that another process has
+    recorded on the same world; `save_paths` writes them.
     """
 
     def __init__(
@@ -104,6 +103,7 @@ class Fleet:
         *,
         lacking: str = "walk the path on a fork first, then freeze it",
         specialise: str | None = None,
+        cache: PathCache | None = None,
     ) -> None:
         if rows < 1:
             raise UsageError(f"a fleet of {rows} rows does nothing", "give at least one row")
@@ -111,6 +111,14 @@ class Fleet:
         self.specialise = chosen_specialise(specialise)
         """Whether transactions are replayed: off, on or check."""
         self._fleet = _kernel.Fleet(fork._evm, rows, self.specialise)
+        self._cache = cache
+        if cache is not None and self.specialise != "off" and (kept := cache.read()) is not None:
+            try:
+                self._fleet.load_paths(kept)
+            except ValueError as error:
+                cache.warn(str(error))
+        if (around := current()) is not None:
+            around.watch(self, self._fleet)
 
     def __len__(self) -> int:
         return len(self._fleet)
@@ -209,6 +217,11 @@ class Fleet:
         """Wait until the paths that were taken often are machine code. Steps never wait for that."""
         self._fleet.finish_compiling()
 
+    def save_paths(self) -> int | None:
+        """Keep the recorded paths for the next process on this world; bytes of the file, None if none was written."""
+        kept = None if self._cache is None else self._fleet.save_paths()
+        return None if kept is None or self._cache is None else self._cache.write(kept)
+
     def memory(self) -> list[int]:
         """Bytes held by each row."""
         return self._fleet.memory()
@@ -244,12 +257,3 @@ class Fleet:
             else:
                 words[:, column] = to_words(values, rows, name)
         return words
-
-
-def chosen_specialise(mode: str | None) -> str:
-    """Return `mode`, or what the environment variable says; `UsageError` for an unknown one."""
-    found = mode or os.environ.get(SPECIALISE, "").strip() or "on"
-    if found not in MODES:
-        origin = "specialise" if mode else SPECIALISE
-        raise UsageError(f"{origin} is '{found}'", f"it is one of: {', '.join(MODES)}")
-    return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from mayavi.errors import MissingStateError
 from mayavi.evm.fleet import Fleet, KeptRow
+from mayavi.evm.path_cache import PathCache
 from mayavi.gym_env.configuration import ChainConfig
 from mayavi.gym_env.rows import Rows, RowsEnv
 from mayavi.worlds.source import WorldSource
@@ -56,7 +57,8 @@ class ChainRowsEnv(RowsEnv[C]):
         """Identity of the world that all episodes start from."""
         self.world_name = name_of(fork)
         start = fork if fork.fetches_missing else fork.frozen()
-        self.fleet = Fleet(start, rows, lacking=remedy, specialise=specialise)
+        cache = None if fork.fetches_missing else PathCache(self.world_digest)
+        self.fleet = Fleet(start, rows, lacking=remedy, specialise=specialise, cache=cache)
 
     @abstractmethod
     def prepare(self, fork: Fork) -> None:

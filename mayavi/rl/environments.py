@@ -90,11 +90,15 @@ def pin_block(config: TrainConfig) -> TrainConfig:
     return config.model_copy(update={"block": int(fork.source["block"])})
 
 
-def make_training_rows(config: TrainConfig, rows: int, *, threads: int | None = None) -> RowsEnv[Any]:
+def make_training_rows(
+    config: TrainConfig, rows: int, *, threads: int | None = None, specialise: str | None = None
+) -> RowsEnv[Any]:
     """Make the rows of the training environment."""
     from mayavi.gym_env import make_rows
 
-    return make_rows(config.env, rows, config=config.env_config, world=world_of(config), threads=threads)
+    return make_rows(
+        config.env, rows, config=config.env_config, world=world_of(config), threads=threads, specialise=specialise
+    )
 
 
 def env_facts(config: TrainConfig) -> EnvFacts:

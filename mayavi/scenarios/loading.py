@@ -36,8 +36,8 @@ DocumentCheck = Callable[[Document], None]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A checked scenario. `text` is the complete YAML, with overrides applied and files embedded, but without a seed:
-    enough to run it again anywhere."""
+    """A checked scenario. `text` is the complete YAML, with overrides applied and files embedded, but without a seed
+    and `specialise`, on which no result depends: enough to run it again anywhere."""
 
     name: str
     config: ScenarioConfig
@@ -190,7 +190,7 @@ def _load_document(
     files = _embed_files(document)
     config = checked(ScenarioConfig, document)
     _check_files(document, config, files)
-    kept = {key: value for key, value in document.data.items() if key != "seed"}
+    kept = {key: value for key, value in document.data.items() if key not in {"seed", "specialise"}}
     kept["chains"] = list(config.chains)
     options = tuple(f"{flag} {option}" for flag, option in chosen)
     return Scenario(config.name, config, to_yaml(kept), document.origin, options)

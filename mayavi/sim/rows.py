@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from operator import attrgetter, index
 from typing import Any, Literal, Protocol
 
@@ -167,6 +167,8 @@ class RunEnd:
     """Rows handed to the recorder."""
     accounts: tuple[AccountRow, ...] = ()
     """Borrowing accounts after the last step."""
+    specialise: dict[str, Any] = field(default_factory=dict)
+    """What was replayed, as JSON data; no row depends on it."""
 
 
 class Recorder(Protocol):

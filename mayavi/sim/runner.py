@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from time import perf_counter
+from typing import Any
 
 from mayavi.errors import RunHalted, UsageError
 from mayavi.sim.rows import (
@@ -27,6 +28,8 @@ Kpis = Callable[[WorldState], Iterable[KpiRow]]
 """Computes the KPIs of the whole run after its last step."""
 Accounts = Callable[[], Iterable[AccountRow]]
 """Returns the borrowing accounts after the last step."""
+Replayed = Callable[[], dict[str, Any]]
+"""Returns what was replayed, as JSON data."""
 
 
 class Runner:
@@ -46,6 +49,7 @@ class Runner:
         info: RunInfo,
         kpis: Kpis | None = None,
         accounts: Accounts | None = None,
+        replayed: Replayed | None = None,
     ) -> None:
         if type(steps) is not int or steps < 1:
             raise UsageError(f"a run of {steps!r} steps does nothing", "give at least one step")
@@ -53,6 +57,7 @@ class Runner:
             raise UsageError("the scheduler belongs to another world", "give both the same `WorldState`")
         self.world, self.scheduler, self.steps = world, scheduler, steps
         self.recorder, self.info, self.kpis, self.accounts = recorder, info, kpis, accounts
+        self.replayed = replayed
         self._digest = RowsDigest()
         self._counts = RunCounts()
         self._store_seconds = 0.0
@@ -131,7 +136,8 @@ class Runner:
         total, kernel = perf_counter() - started, self.world.fork.kernel_seconds - kernel_before
         parts = {"prepare": 0.0, "store": self._store_seconds, **self.scheduler.seconds, "kernel": kernel}
         timings = {**parts, "engine": total - sum(parts.values()), "total": total}
-        return RunEnd(status, self._digest.hexdigest(), kpis, digest, timings, error, self._counts, accounts)
+        replayed = {} if self.replayed is None else self.replayed()
+        return RunEnd(status, self._digest.hexdigest(), kpis, digest, timings, error, self._counts, accounts, replayed)
 
     def _to_store(self, write: Callable[..., None], *rows: object) -> None:
         started = perf_counter()

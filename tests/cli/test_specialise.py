@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 
@@ -32,3 +33,43 @@ def test_an_environment_without_a_chain_is_refused(run_mayavi: Any) -> None:
     shown = run_mayavi("specialise", "show", "borrow", "--env", "rwa", "--steps", "1")
     assert shown.returncode == 2
     assert "stands on no chain" in shown.stderr
+
+
+def test_runs_trainings_and_evaluations_say_how_much_was_replayed(run_mayavi: Any, tmp_path: Path) -> None:
+    store, models = str(tmp_path / "runs.duckdb"), str(tmp_path / "models")
+    run = run_mayavi("run", "aave_borrower", "--steps", "2", "--specialise", "check", "--stats", "--store", store)
+    assert run.returncode == 0, run.stderr
+    assert "specialise  check" in run.stdout
+    shown = run_mayavi("runs", "show", "latest", "--store", store, "--json")
+    assert json.loads(shown.stdout)["specialise"]["mode"] == "check"
+    options = ("--framework", "fast", "--timesteps", "4096", "--no-eval", "--models", models, "--stats")
+    trained = run_mayavi("train", "--env", "aave", *options)
+    assert trained.returncode == 0, trained.stderr
+    assert "by machine code" in trained.stdout
+    found = json.loads(run_mayavi("trainings", "show", "latest", "--models", models, "--json").stdout)["specialise"]
+    assert found["calls"] >= found["hits"] > 0
+    told = run_mayavi("eval", "-", "--env", "aave", "--episodes", "2", "--specialise", "off", "--stats", "--json")
+    assert json.loads(told.stdout.splitlines()[-1])["specialise"]["mode"] == "off"
+
+
+def test_an_environment_starts_with_the_paths_that_were_recorded_ahead(run_mayavi: Any, tmp_path: Path) -> None:
+    from mayavi.cache_directory import default_cache_dir
+
+    (tmp_path / "replicas").symlink_to(default_cache_dir() / "replicas")
+    env = {"MAYAVI_CACHE_DIR": str(tmp_path)}
+    warm = ("specialise", "warm", "--env", "aave", "--steps", "4000", "--json")
+    first, second = (run_mayavi(*warm, env=env) for _ in range(2))
+    assert second.returncode == 0, second.stderr
+    before, after = (json.loads(each.stdout.splitlines()[-1])["specialise"] for each in (first, second))
+    assert before["recordings"] > 0 == before["cached"]
+    assert after["cached"] > 0 == after["recordings"]
+    assert after["hits"] > before["hits"]
+    cleared = run_mayavi("specialise", "clear", "--json", env=env)
+    assert json.loads(cleared.stdout)["files"] == 1
+    assert not list((tmp_path / "paths").iterdir())
+
+
+def test_paths_of_a_world_that_a_node_completes_are_not_kept(run_mayavi: Any) -> None:
+    refused = run_mayavi("specialise", "warm", "--env", "aave", "--source", "rpc")
+    assert refused.returncode == 2
+    assert "snapshot:PATH" in refused.stderr

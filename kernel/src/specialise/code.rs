@@ -185,6 +185,16 @@ impl Draft {
         self.sampled == SAMPLES
     }
 
+    /// The draft for rows that were noted before; none where they are of another path.
+    pub fn sampled_by(mut self, rows: &[Vec<U256>]) -> Option<Self> {
+        if rows.iter().any(|row| row.len() != self.leaves.len()) {
+            return None;
+        }
+        self.rows = rows.to_vec();
+        self.sampled = SAMPLES;
+        Some(self)
+    }
+
     pub fn compile(self) -> Option<Code> {
         let Self { function, reads, ending, constants, rows, .. } = self;
         let executable = Executable::new(&function, &likely_bounds(&function, &rows)).ok()?;

@@ -4,6 +4,7 @@
 //! of a path stand the status, output, writes and gas of the transaction. Where a guard fails nothing has been
 //! written, and the row goes to the interpreter, which records the new path within a budget.
 
+mod cache;
 mod code;
 mod compare;
 mod compiler;
@@ -30,6 +31,7 @@ use crate::{
     trace::{Fact, Places, Watch},
     world::World,
 };
+use cache::Waiting;
 pub use compiler::finish as finish_compiling;
 use row::RowView;
 pub use runner::Runner;
@@ -93,6 +95,9 @@ pub struct Specialiser {
     sites: RwLock<HashMap<(u64, Address, Address), Arc<Site>>>,
     /// Expressions and steps of all sites.
     held: AtomicUsize,
+    /// Paths of another process whose calls have not come up yet.
+    waiting: Waiting,
+    settings: Settings,
     /// A test's fault: recordings leave out their last guard.
     fault: bool,
 }
@@ -109,6 +114,8 @@ impl Specialiser {
             block: block.clone(),
             sites: RwLock::default(),
             held: AtomicUsize::default(),
+            waiting: Waiting::default(),
+            settings: *settings,
             fault,
         })
     }
@@ -140,7 +147,12 @@ impl Specialiser {
         if next >= MOST_SITES && !sites.contains_key(&key) {
             return None;
         }
-        Some(Arc::clone(sites.entry(key).or_insert_with(|| Arc::new(Site::new(next as u64, call, &self.params)))))
+        let new = || {
+            let site = Site::new(next as u64, call, &self.params);
+            self.supply(&site, call);
+            Arc::new(site)
+        };
+        Some(Arc::clone(sites.entry(key).or_insert_with(new)))
     }
 
     pub fn interpret(&self, machine: &mut Machine, tx: TxEnv, commit: bool) -> Result<ExecutionResult, Failure> {

@@ -8,7 +8,8 @@ use std::sync::{
     },
 };
 
-use revm::primitives::{HashMap, U256};
+use revm::primitives::{Address, HashMap, U256};
+use serde::{Deserialize, Serialize};
 
 use super::{
     code::{Code, Draft},
@@ -17,7 +18,7 @@ use super::{
     show::PathShown,
     statistics::Counts,
 };
-use crate::trace::{End, Guard, Origins, Replay, Tree, Values};
+use crate::trace::{End, Guard, Origins, Replay, SavedTree, Tree, Values};
 
 /// Replays of a path after which it becomes code.
 const WARM: u32 = 512;
@@ -36,6 +37,29 @@ pub struct Known {
     /// Replays by the tree: once there is code, of rows that it refuses.
     hits: AtomicU32,
     making: Mutex<Making>,
+}
+
+/// What is known of a path, as data.
+#[derive(Serialize, Deserialize)]
+struct SavedKnown {
+    step: usize,
+    guards: Vec<(Guard, U256)>,
+    origins: Origins,
+    /// The rows that its code was made for; none where it is no code.
+    rows: Vec<Vec<U256>>,
+}
+
+/// Paths as data, the most used ones first.
+#[derive(Serialize, Deserialize)]
+pub struct SavedPaths {
+    tree: SavedTree,
+    known: Vec<SavedKnown>,
+}
+
+impl SavedPaths {
+    pub fn count(&self) -> usize {
+        self.known.len()
+    }
 }
 
 /// A path on its way to code, and the rows that say how wide its values are.
@@ -128,6 +152,54 @@ pub struct Paths {
 impl Paths {
     pub fn new() -> Self {
         Self { tree: Tree::new(), known: HashMap::default(), hot: Arc::default(), ordered: AtomicU32::default() }
+    }
+
+    pub fn saved(&self) -> SavedPaths {
+        let hot = self.hot.list().map(|(_, list)| list).unwrap_or_default();
+        let hits = |step: usize| hot.iter().find(|hot| hot.step == step).map(|hot| hot.hits.load(Relaxed));
+        let mut known: Vec<(u64, SavedKnown)> = Vec::new();
+        for (step, path) in &self.known {
+            let native = hits(*step);
+            let making = path.making.lock().unwrap_or_else(PoisonError::into_inner);
+            let rows = if native.is_some() { making.rows.clone() } else { Vec::new() };
+            let (guards, origins) = (path.guards.clone(), path.origins.clone());
+            known.push((path.hits() + native.unwrap_or(0), SavedKnown { step: *step, guards, origins, rows }));
+        }
+        known.sort_by_key(|(hits, path)| (std::cmp::Reverse(*hits), path.step));
+        SavedPaths { tree: self.tree.saved(), known: known.into_iter().map(|(_, path)| path).collect() }
+    }
+
+    /// Take saved paths up, of calls with so many `inputs`. None where they do not hold together.
+    pub fn restored(saved: SavedPaths, inputs: usize, number: impl Fn(Address, U256) -> Option<u32>) -> Option<Self> {
+        let mut paths = Self { tree: Tree::restored(saved.tree, inputs, number)?, ..Self::new() };
+        let nodes = paths.tree.graph.len();
+        for SavedKnown { step, guards, origins, rows } in saved.known {
+            let within = guards.iter().all(|(guard, _)| (guard.node as usize) < nodes);
+            if !within || !matches!(paths.tree.end(step), End::Transaction(_)) {
+                return None;
+            }
+            let known = Known::new(guards, origins);
+            known.making.lock().unwrap_or_else(PoisonError::into_inner).rows = rows;
+            paths.known.insert(step, known);
+        }
+        Some(paths)
+    }
+
+    /// Have the paths compiled that were code where they were saved.
+    pub fn compile_again(&self, counts: &Arc<Counts>) {
+        for (step, known) in &self.known {
+            let mut making = known.making.lock().unwrap_or_else(PoisonError::into_inner);
+            let End::Transaction(ending) = self.tree.end(*step) else { continue };
+            if making.rows.is_empty() || self.ordered.fetch_add(1, Relaxed) >= MOST_CODES {
+                continue;
+            }
+            let draft = Draft::new(&self.tree.graph, &known.guards, ending);
+            let Some(draft) = draft.sampled_by(&making.rows) else { continue };
+            known.hits.store(WARM + 1, Relaxed);
+            let into = Arc::downgrade(&self.hot);
+            let order = Order { draft, step: *step, into, counts: Arc::clone(counts) };
+            making.draft = compile(order).map(|order| order.draft);
+        }
     }
 
     /// Every path that ends in a transaction, with what is known of it.

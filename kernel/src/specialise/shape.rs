@@ -7,7 +7,7 @@ use std::sync::{
 
 use revm::{
     context_interface::cfg::GasParams,
-    primitives::{HashMap, U256},
+    primitives::{HashMap, HashSet, U256},
 };
 
 use crate::trace::DataGas;
@@ -25,10 +25,19 @@ pub struct Shape {
     pub gas: u64,
 }
 
+/// Calldata, holes and gas of a template.
+pub type Template = (Vec<u8>, Vec<usize>, u64);
+
+static KNOWN: OnceLock<Mutex<HashMap<Template, u64>>> = OnceLock::new();
+
 impl Shape {
+    /// The templates with these numbers, as far as they are remembered.
+    pub fn templates(ids: &HashSet<u64>) -> HashMap<u64, Template> {
+        let known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().filter(|(_, id)| ids.contains(*id)).map(|(template, id)| (*id, template.clone())).collect()
+    }
+
     pub fn new(data: Vec<u8>, holes: Vec<usize>, gas: u64) -> Self {
-        type Known = HashMap<(Vec<u8>, Vec<usize>, u64), u64>;
-        static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_SHAPES {

@@ -21,7 +21,7 @@ use revm::{
 use super::{
     Answer, Call, Mode, Specialiser,
     compare::{difference, logs_differ, touched},
-    paths::{HotPaths, Known, Paths},
+    paths::{HotPaths, Known, Paths, SavedPaths},
     row::keep,
     shape::Tariff,
     show::SiteShown,
@@ -241,7 +241,7 @@ impl Site {
     ) -> Result<Answer, Failure> {
         let calls = self.counts.calls.fetch_add(1, Relaxed) + 1;
         let interpret = |machine: &mut Machine, tx| all.interpret(machine, tx, call.commit).map(Answer::Interpreted);
-        let data = self.tariff.of(call.holes).filter(|_| calls > Pace::of(all.mode).before && !self.counts.is_off());
+        let data = self.tariff.of(call.holes).filter(|_| self.is_begun(all.mode, calls) && !self.counts.is_off());
         let Some(data) = data else { return interpret(machine, tx()?) };
         if self.stale.load(Acquire) {
             self.refresh(all);
@@ -422,6 +422,39 @@ impl Site {
                 Ok(())
             }
         }
+    }
+
+    /// Whether its calls are looked at: enough of them were made, or another process has recorded paths.
+    fn is_begun(&self, mode: Mode, calls: u64) -> bool {
+        calls > Pace::of(mode).before || self.counts.cached.load(Relaxed) > 0
+    }
+
+    /// Its paths as data, and what they rely on; none where there are none to keep.
+    pub fn saved(&self, all: &Specialiser) -> Option<(Vec<Fact>, SavedPaths)> {
+        let paths = self.paths.read().unwrap_or_else(PoisonError::into_inner);
+        let kept = !self.is_stale() && !paths.known.is_empty();
+        kept.then(|| (all.watch.relied_on_by(&self.stale), paths.saved()))
+    }
+
+    /// Take up paths of another process, before the first call. False where they do not fit.
+    pub fn take_up(&self, all: &Specialiser, folded: &[Fact], saved: SavedPaths) -> bool {
+        let number = |address, key| all.places.number(address, key);
+        let Some(taken) = Paths::restored(saved, self.holes.len(), number) else { return false };
+        let graph = &taken.tree.graph;
+        let writes = taken.tree.endings().flat_map(|ending| &ending.writes);
+        let fixed = writes.filter_map(|write| Some(Fact::Slot(write.address, graph.as_constant(write.key)?)));
+        all.watch.change(fixed);
+        let size = taken.tree.size();
+        if all.held.load(Relaxed) + size > MOST_HELD || !all.watch.rely(folded, &self.stale) {
+            return false;
+        }
+        all.held.fetch_add(size, Relaxed);
+        self.held.store(size, Relaxed);
+        let count = taken.known.len() as u64;
+        [&self.counts.paths, &self.counts.cached].into_iter().for_each(|each| each.store(count, Relaxed));
+        taken.compile_again(&self.counts);
+        *self.paths.write().unwrap_or_else(PoisonError::into_inner) = taken;
+        true
     }
 
     pub fn selector(&self) -> [u8; 4] {

@@ -33,6 +33,8 @@ pub struct Counts {
     pub left: AtomicU64,
     pub recordings: AtomicU64,
     pub paths: AtomicU64,
+    /// Paths that another process had recorded.
+    pub cached: AtomicU64,
     /// Recordings that something else changed the ground of.
     pub discarded: AtomicU64,
     /// Recordings that ended at something not modelled.
@@ -117,6 +119,7 @@ impl Counts {
             left: self.left.load(Relaxed),
             recordings: self.recordings.load(Relaxed),
             paths: self.paths.load(Relaxed),
+            cached: self.cached.load(Relaxed),
             discarded: self.discarded.load(Relaxed),
             fruitless: self.fruitless.load(Relaxed),
             resets: self.resets.load(Relaxed),
@@ -143,6 +146,7 @@ pub struct SiteStatistics {
     pub left: u64,
     pub recordings: u64,
     pub paths: u64,
+    pub cached: u64,
     pub discarded: u64,
     pub fruitless: u64,
     pub resets: u64,
@@ -172,6 +176,7 @@ impl SiteStatistics {
             ("left", self.left),
             ("recordings", self.recordings),
             ("paths", self.paths),
+            ("cached", self.cached),
             ("discarded", self.discarded),
             ("fruitless", self.fruitless),
             ("resets", self.resets),

@@ -23,7 +23,7 @@ const MOST_INSTRUCTIONS: usize = 64;
 const MOST_SELECTS: usize = 6;
 
 /// Gas that depends on which way was taken: the condition, and the gas where it holds and where it does not.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Choice {
     pub condition: Node,
     pub gas: [u64; 2],

@@ -4,6 +4,7 @@ use revm::{
     context_interface::{cfg::GasParams, context::SStoreResult},
     primitives::{Address, U256},
 };
+use serde::{Deserialize, Serialize};
 
 use super::{
     diamond::Choice,
@@ -12,7 +13,7 @@ use super::{
 };
 
 /// A slot that the transaction leaves with another expression than it found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Write {
     pub address: Address,
     pub key: Node,
@@ -22,7 +23,7 @@ pub struct Write {
     pub place: Option<u32>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LogShape {
     pub address: Address,
     pub topics: Vec<Node>,
@@ -30,7 +31,7 @@ pub struct LogShape {
 }
 
 /// One SSTORE: what it costs depends on three values.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Store {
     pub original: Node,
     pub present: Node,
@@ -40,7 +41,7 @@ pub struct Store {
 }
 
 /// Gas of a path as an expression: constant but for SSTORE classes, exponents and converted branches.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PathGas {
     /// Gas of execution, without what follows.
     pub constant: u64,
@@ -90,7 +91,7 @@ impl PathGas {
 }
 
 /// What a recorded transaction does, in terms of its graph.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ending {
     /// Otherwise it reverts.
     pub success: bool,

@@ -4,6 +4,7 @@ use revm::{
     bytecode::opcode as op,
     primitives::{Address, HashMap, U256},
 };
+use serde::{Deserialize, Serialize};
 
 use super::{
     arithmetic::{compute, operands},
@@ -21,14 +22,14 @@ pub const MOST_NODES: usize = 1 << 16;
 pub type Node = u32;
 
 /// Bytes of which some come from words: `parts` go over `bytes`, which are zero there.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Text {
     pub bytes: Vec<u8>,
     pub parts: Vec<Part>,
 }
 
 /// `length` bytes of a word, from its byte `from` on, at byte `at` of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Part {
     pub node: Node,
     pub from: u8,
@@ -37,7 +38,7 @@ pub struct Part {
 }
 
 /// What an instruction asks an account for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Field {
     Balance,
     CodeSize,
@@ -45,14 +46,14 @@ pub enum Field {
 }
 
 /// What an instruction asks the block for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum BlockField {
     Timestamp,
     Number,
     BaseFee,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Expression {
     Constant(U256),
     /// A word of the calldata; what the number means is the surroundings' to say.
@@ -108,7 +109,8 @@ impl Graph {
         self.bits[node as usize] <= 1
     }
 
-    fn intern(&mut self, expression: Expression) -> Node {
+    /// Take an expression as it is; its number.
+    pub fn intern(&mut self, expression: Expression) -> Node {
         if let Some(node) = self.known.get(&expression) {
             return *node;
         }

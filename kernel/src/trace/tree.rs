@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use revm::primitives::{Address, U256};
+use serde::{Deserialize, Serialize};
 
 use super::{
     ending::Ending,
@@ -15,14 +16,14 @@ use super::{
 };
 
 /// What a path depends on: the value of an expression, or merely whether it is zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Guard {
     pub node: Node,
     pub only_truth: bool,
 }
 
 /// Where a recorded path ends.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum End {
     /// The view returns this.
     Output(Text),
@@ -43,7 +44,7 @@ impl End {
 }
 
 /// An instruction: its code, and where it stands.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Instruction {
     pub opcode: u8,
     pub contract: Address,
@@ -51,7 +52,7 @@ pub struct Instruction {
 }
 
 /// Where a path comes from: an instruction for each guard, and how many were executed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Origins {
     pub guards: Vec<Instruction>,
     pub instructions: u64,
@@ -66,12 +67,14 @@ pub struct Path {
 }
 
 /// The next computation, and the branches after it.
-struct Step {
-    schedule: Vec<Node>,
-    next: Next,
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Step {
+    pub schedule: Vec<Node>,
+    pub next: Next,
 }
 
-enum Next {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Next {
     Fork(Guard, Vec<(U256, usize)>),
     End(End),
 }
@@ -88,9 +91,9 @@ pub enum Replay {
 
 pub struct Tree {
     pub graph: Graph,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
     /// Which expressions have their value by the end of the path being inserted.
-    computed: Vec<bool>,
+    pub(super) computed: Vec<bool>,
 }
 
 impl Tree {

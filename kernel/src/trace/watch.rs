@@ -15,7 +15,7 @@ use revm::{
 };
 
 /// Something that is equal in all rows until one of them changes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Fact {
     Slot(Address, U256),
     Code(Address),
@@ -90,6 +90,26 @@ impl Watch {
             }
         }
         true
+    }
+
+    /// What somebody relies on, in order.
+    pub fn relied_on_by(&self, stale: &Stale) -> Vec<Fact> {
+        let noted = self.read();
+        let by = |relying: &Vec<Stale>| relying.iter().any(|known| std::sync::Arc::ptr_eq(known, stale));
+        let mut found: Vec<Fact> =
+            noted.relied_on.iter().filter(|(_, relying)| by(relying)).map(|(fact, _)| *fact).collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// Facts that are constant no longer, in order; none where there are more than `most`.
+    pub fn changed(&self, most: usize) -> Option<Vec<Fact>> {
+        let noted = self.read();
+        (noted.changed.len() <= most).then(|| {
+            let mut found: Vec<Fact> = noted.changed.iter().copied().collect();
+            found.sort_unstable();
+            found
+        })
     }
 
     /// Note the writes of an interpreted transaction.

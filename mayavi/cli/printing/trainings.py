@@ -10,6 +10,7 @@ from typing import Any
 
 from mayavi.cli.console.output import Column, print_facts, print_note, print_table
 from mayavi.cli.console.progress import duration
+from mayavi.cli.printing.specialise import print_statistics
 from mayavi.rl.training.cost import describe_cost
 from mayavi.rl.training.hardware import describe_hardware
 from mayavi.rl.training_runs.catalogue import (
@@ -89,6 +90,8 @@ def print_training(training: Training, models: Path | None) -> None:
                 for each in document["checkpoints"]
             ],
         )
+    if document["specialise"]:
+        print_statistics(document["specialise"])
     _print_curves(document["curves"])
     if document["evaluations"]:
         print()
@@ -130,7 +133,7 @@ def training_document(training: Training, models: Path | None) -> dict[str, Any]
         "mean_reward": record.get("mean_reward"),
         "episodes": record.get("episodes"),
         "device": record.get("device"),
-        **{name: record.get(name) for name in ("hardware", "steps_per_second", "cost", "sessions")},
+        **{name: record.get(name) for name in ("hardware", "steps_per_second", "cost", "sessions", "specialise")},
         "error": record.get("error"),
         "settings": config | {f"env.{name}": value for name, value in env_config.items()},
         "versions": record.get("versions", {}),

@@ -10,6 +10,7 @@ import typer
 
 from mayavi.cli.console.output import print_json, print_note
 from mayavi.cli.console.progress import in_parts
+from mayavi.cli.printing.specialise import SpecialiseOption, StatsOption, print_statistics
 from mayavi.cli.rl.options import (
     ActionNoiseOption,
     CheckpointsOption,
@@ -60,12 +61,15 @@ def evaluate(
         ),
     ] = None,
     threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
+    specialise: SpecialiseOption = None,
+    stats: StatsOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Compare a trained policy with baselines, or with another trained policy, on the same episodes.
 
     The verdict is `better`, `worse`, `indistinguishable`, or `saturated`: too few distinct trajectories for any claim.
     """
+    from mayavi.evm.specialisation import specialised
     from mayavi.rl.evaluation.evaluate import EvaluationSettings
     from mayavi.rl.evaluation.noise import Noise
     from mayavi.rl.search.optimum import SearchSettings
@@ -84,7 +88,7 @@ def evaluate(
     names = _names(against)
     if output is not None and not output.absolute().parent.is_dir():
         raise UsageError(f"there is no folder '{output.absolute().parent}'", "create it, or name another place")
-    with in_parts() as say:
+    with specialised(specialise) as replayed, in_parts() as say:
         asked: dict[str, Any] = {
             "against": names,
             "settings": settings,
@@ -97,6 +101,7 @@ def evaluate(
             document, place = _baselines(env, checkpoints, asked), None
         else:
             document, place = _models(named, models, env, checkpoints, asked)
+        statistics = replayed.statistics()
     if output is not None and place is not None and not os.access(place.parents[1], os.W_OK):
         place = None  # a run that others own: its evaluation is only where `--output` says
     places = [each for each in dict.fromkeys((place, output)) if each is not None]
@@ -105,13 +110,15 @@ def evaluate(
 
         write_eval(document, each)
     if as_json:
-        print_json(document)
+        print_json(document | ({"specialise": statistics} if stats else {}))
         return
     from mayavi.cli.printing.evaluation import print_evaluation
 
     print_evaluation(document)
     if places:
         print_note(f"written to {' and '.join(map(str, places))}")
+    if stats:
+        print_statistics(statistics)
 
 
 def _names(against: str | None) -> list[str] | None:

@@ -13,6 +13,7 @@ from mayavi.cli.console.exit_codes import INTERRUPTED
 from mayavi.cli.console.interruption import stopping
 from mayavi.cli.console.output import print_json, print_note
 from mayavi.cli.console.progress import activity, counted, in_parts
+from mayavi.cli.printing.specialise import SpecialiseOption, StatsOption, print_statistics
 from mayavi.cli.rl.options import ModelsOption
 from mayavi.cli.rl.train_options import (
     AlgorithmOption,
@@ -66,6 +67,8 @@ def train(
     jobs: JobsOption = None,
     ray: RayOption = None,
     models: ModelsOption = None,
+    specialise: SpecialiseOption = None,
+    stats: StatsOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Train a policy with RLlib, Stable-Baselines3 or our own PPO.
@@ -74,6 +77,7 @@ def train(
     split. `mayavi train --resume` continues an interrupted training. With --grid or --seeds several trainings are made,
     and the best settings are chosen on the validation split; the same command continues an interrupted grid.
     """
+    from mayavi.evm.specialisation import specialised
     from mayavi.rl.training.backend import MODAL, chosen_backend
     from mayavi.rl.training_runs.folder import models_path
 
@@ -105,7 +109,7 @@ def train(
 
         _refuse_beside_grid(resume=resume, seed=seed, seeds=seeds)
         layers = _layers(None, config, options, overrides or [])
-        command = GridCommand(layers, grid or [], seeds, jobs, ray, backend, place, evaluate, as_json)
+        command = GridCommand(layers, grid or [], seeds, jobs, ray, backend, place, evaluate, as_json, specialise)
         train_grid_command(command, say, _prepare)
         return
     if jobs is not None:
@@ -120,15 +124,18 @@ def train(
         raise UsageError(f"--ray needs RLlib; {TITLES[asked.framework]} trains in this process", "leave --ray out")
     there = "" if models is None else f" --models {models}"
     resumed = None if folder is None else run if run and "/" in run else folder.run_id
-    done = _train(backend, asked, place, resumed, ray=ray, say=say, there=there)
-    _conclude(done, there, evaluate=evaluate and asked.test_episodes > 0, as_json=as_json)
+    with specialised(specialise):
+        done = _train(backend, asked, place, resumed, ray=ray, say=say, there=there)
+        _conclude(done, there, evaluate=evaluate and asked.test_episodes > 0, as_json=as_json, stats=stats)
 
 
-def _conclude(done: TrainedModel, there: str, *, evaluate: bool, as_json: bool) -> None:
+def _conclude(done: TrainedModel, there: str, *, evaluate: bool, as_json: bool, stats: bool) -> None:
     """Print the summary of a training, evaluate it, and print the evaluation."""
     if not as_json:
         for line in summary(done):
             print(f"  {line}")
+        if stats:
+            print_statistics(done.record.get("specialise", {}))
     evaluated = _evaluate(done, there) if evaluate else None
     if as_json:
         print_json(document(done, evaluated))

@@ -36,12 +36,20 @@ class GridCommand:
     models: Path
     evaluate: bool
     as_json: bool
+    specialise: str | None = None
 
 
 def train_grid_command(
     command: GridCommand, say: Callable[[str], None], prepare: Callable[[TrainConfig], None]
 ) -> None:
     """Plan and train the grid, print its table, and evaluate the best settings on the test split."""
+    from mayavi.evm.specialisation import specialised
+
+    with specialised(command.specialise):
+        _train_and_print(command, say, prepare)
+
+
+def _train_and_print(command: GridCommand, say: Callable[[str], None], prepare: Callable[[TrainConfig], None]) -> None:
     from mayavi.rl.grid.plan import plan_grid
     from mayavi.rl.grid.train_grid import evaluate_best, result_path
 

@@ -57,6 +57,7 @@ def document(done: TrainedModel, evaluated: tuple[Mapping[str, Any], Path] | Non
         "device": done.device,
         "hardware": done.record.get("hardware"),
         "cost": done.record.get("cost"),
+        "specialise": done.record.get("specialise", {}),
         "resumed_from": done.resumed_from,
         "exact": done.exact,
         "best": done.best,

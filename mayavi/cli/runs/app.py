@@ -123,6 +123,7 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
                 ],
                 "raised": [raised_document(each) for each in raised],
                 "timings": found.timings,
+                "specialise": found.specialise,
             }
         )
         return
@@ -152,6 +153,10 @@ def show(run: RunArgument, store: StoreOption = None, as_json: JsonOption = Fals
             print(each)
         if len(raised) > SHOWN_KINDS:
             print_note(f"… {len(raised) - SHOWN_KINDS} more errors, `--json` lists them")
+    if found.specialise.get("share") is not None:
+        from mayavi.cli.printing.specialise import print_statistics
+
+        print_statistics(found.specialise)
     if found.error:
         print()
         print(found.error.rstrip())

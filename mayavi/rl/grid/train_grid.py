@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import WorkerError
+from mayavi.evm.specialisation import chosen_specialise
 from mayavi.parallel.cores import available_cores
 from mayavi.parallel.processes import check_jobs
 from mayavi.rl.environments import env_config
@@ -117,10 +118,16 @@ def _trials(plan: GridPlan, models: Path, backend: str) -> dict[str, Trial]:
     env = {**_base_env(plan), "split": SPLIT}
     return {
         each.key: Trial(
-            each.config.to_json(), runs[each.key], str(models), backend, env, plan.base.evaluate_episodes
+            each.config.to_json(),
+            runs[each.key],
+            str(models),
+            backend,
+            env,
+            plan.base.evaluate_episodes,
+            specialise=chosen_specialise(),
         )
         for each in plan.tasks
-    }  # fmt: skip
+    }
 
 
 def _base_env(plan: GridPlan) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import mayavi
 from mayavi.errors import CheckpointError, MayaviError, UsageError
+from mayavi.evm.specialisation import specialised
 from mayavi.parallel.processes import ONE_THREAD
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.evaluation.after_training import evaluate_training
@@ -37,6 +38,7 @@ class Trial:
     """Settings of the environment of the comparison, with its split."""
     episodes: int
     version: str = mayavi.__version__
+    specialise: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, which `Trial(**data)` accepts."""
@@ -104,9 +106,11 @@ def _run(trial: Trial) -> None:
             _wait_for(trial.folder)
         if not is_trained(trial):  # the worker of a killed grid may have finished it meanwhile
             resume, fresh = (str(trial.folder.path), None) if begun else (None, trial.run_id)
-            train_on(trial.backend, config, models=models, resume=resume, run_id=fresh, say=_silent)
+            mode = trial.specialise
+            train_on(trial.backend, config, models=models, resume=resume, run_id=fresh, say=_silent, specialise=mode)
     if stored_evaluation(trial) is None:
-        evaluate_training(Model(trial.folder), split=SPLIT, episodes=trial.episodes, config=trial.env_config)
+        with specialised(trial.specialise):
+            evaluate_training(Model(trial.folder), split=SPLIT, episodes=trial.episodes, config=trial.env_config)
 
 
 def _wait_for(folder: RunFolder) -> None:

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mayavi.errors import RemoteError, SetupError, UsageError
+from mayavi.evm.specialisation import SPECIALISE, chosen_specialise
 from mayavi.gym_env.registry import env_versions
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_facts, needs_chain
@@ -169,6 +170,7 @@ def _upload(config: TrainConfig, run_id: str, folder: RunFolder | None, volume: 
         if folder is not None:
             upload_run(folder, volume, Path(scratch))
     environment = {name: os.environ[name] for name in FORWARDED if name in os.environ}
+    environment[SPECIALISE] = chosen_specialise()
     environment[MEMORY_CEILING] = f"{memory_gb(machine):g}"
     return Request(
         config.to_json(),

@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 import mayavi
 from mayavi.errors import WorkerError
+from mayavi.evm.specialisation import chosen_specialise
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import make_training_rows, world_of
 from mayavi.rl.training.global_rng import spread_seed
@@ -70,11 +71,11 @@ def register_training(config: TrainConfig) -> dict[str, Any]:
         from mayavi.rl.rllib.agent_order import sort_agents
 
         sort_agents()  # the learner too reads episodes agent by agent
-    register_env(NAME, partial(create, mayavi.__version__, config.to_json()))
+    register_env(NAME, partial(create, mayavi.__version__, config.to_json(), chosen_specialise()))
     return {"env": NAME, "env_config": {}}
 
 
-def create(version: str, config: dict[str, Any], context: Mapping[str, Any], **_: Any) -> Any:
+def create(version: str, config: dict[str, Any], specialise: str, context: Mapping[str, Any], **_: Any) -> Any:
     """Make the environment in a runner."""
     if mayavi.__version__ != version:
         raise WorkerError(
@@ -91,12 +92,14 @@ def create(version: str, config: dict[str, Any], context: Mapping[str, Any], **_
         from mayavi.rl.rllib.multi_agent import TrainingAgents
 
         sort_agents()
-        return TrainingAgents(make_training_rows(asked, 1, threads=1), runner=index, signal=TrainingSignal.of(asked))
+        rows = make_training_rows(asked, 1, threads=1, specialise=specialise)
+        return TrainingAgents(rows, runner=index, signal=TrainingSignal.of(asked))
     settings = {
         "config": asked.env_config,
         "world": world_of(asked),
         "num_envs": context["num_envs"],
         "resumable": True,
+        "specialise": specialise,
     }
     rows = create_rows(asked.env, settings)
     seed = spread_seed(asked.seed, f"rows of runner {index}")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mayavi.errors import UnknownName, UsageError
+from mayavi.evm.specialisation import specialised
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.training.progress import Progress
 from mayavi.rl.training.train import TrainedModel, train
@@ -39,18 +40,29 @@ def train_on(
     ray: str | None = None,
     begun: Callable[[str], None] | None = None,
     say: Callable[[str], None] = print,
+    specialise: str | None = None,
 ) -> TrainedModel:
     """Train `config` on `backend`; the run is stored in `models` on this machine.
 
     `run_id` is the id of a new run. `say` receives messages for the user, such as the maximum cost before anything is
-    spent.
+    spent. `specialise` is that of `train`.
     """
     if backend == MODAL:
         from mayavi.rl.modal.training import train_on_modal
 
         if ray is not None:
             raise UsageError("a training runs on a Ray cluster or on Modal, not on both", "leave --ray or --remote out")
-        return train_on_modal(
-            config, models=models, resume=resume, run_id=run_id, progress=progress, begun=begun, say=say
-        )
-    return train(config, models=models, resume=resume, run_id=run_id, progress=progress, ray=ray, begun=begun)
+        with specialised(specialise):
+            return train_on_modal(
+                config, models=models, resume=resume, run_id=run_id, progress=progress, begun=begun, say=say
+            )
+    return train(
+        config,
+        models=models,
+        resume=resume,
+        run_id=run_id,
+        progress=progress,
+        ray=ray,
+        begun=begun,
+        specialise=specialise,
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mayavi.evm.specialisation import current
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import EnvFacts
 from mayavi.rl.training.cost import Meter, Rental
@@ -109,6 +110,8 @@ class Session:
         """Write `run.json` and call `commit`."""
         self.record["seconds"] = round(self.seconds, 3)
         self._meter.update(self.record)
+        if (replayed := current()) is not None:
+            self.record["specialise"] = replayed.statistics()
         self.folder.write(self.record)
         if self._commit is not None:
             self._commit()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import UsageError
+from mayavi.evm.specialisation import specialised
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_facts, pin_block
 from mayavi.rl.rllib.ray_connection import checked_runners
@@ -69,6 +70,7 @@ def train(
     begun: Callable[[str], None] | None = None,
     rental: Rental | None = None,
     recorded: Mapping[str, Any] | None = None,
+    specialise: str | None = None,
 ) -> TrainedModel:
     """Train `config` and store the run in a folder of `models`.
 
@@ -76,8 +78,25 @@ def train(
     `commit()` is called after every write to the run's folder, `begun(run_id)` once the run's folder is locked. `ray`
     is the address of a cluster for RLlib's runners. The global random generators of the caller are preserved.
     `rental` is the price of this machine, by default MAYAVI_LOCAL_USD_PER_HOUR. `recorded` are settings that `run.json`
-    has in place of those of `config`: paths of the machine that the run will be used on.
+    has in place of those of `config`: paths of the machine that the run will be used on. No result depends on
+    `specialise`: off, on or check, before MAYAVI_SPECIALISE.
     """
+    with specialised(specialise):
+        return _trained(config, models, resume, progress, commit, run_id, ray, begun, rental, recorded)
+
+
+def _trained(
+    config: TrainConfig,
+    models: Path | None,
+    resume: str | None,
+    progress: Progress | None,
+    commit: Callable[[], None] | None,
+    run_id: str | None,
+    ray: str | None,
+    begun: Callable[[str], None] | None,
+    rental: Rental | None,
+    recorded: Mapping[str, Any] | None,
+) -> TrainedModel:
     rental = rental or Rental.local()
     check_installed(config.framework)
     place = models_path(models)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mayavi.agents.base import Agent
 from mayavi.errors import BadScenario, BadSeries, ExecutionError, UsageError
@@ -69,8 +69,11 @@ class Built:
     snapshots: MarketSnapshotHook
     accounts: FinalAccounts
 
-    def runner(self, recorder: Recorder, info: RunInfo) -> Runner:
-        """Return the runner that executes the simulation as the run `info` and writes its rows to `recorder`."""
+    def runner(self, recorder: Recorder, info: RunInfo, replayed: Callable[[], dict[str, Any]] | None = None) -> Runner:
+        """Return the runner that executes the simulation as the run `info` and writes its rows to `recorder`.
+
+        `replayed` returns what was replayed, for the record.
+        """
         from mayavi.sim.runner import Runner
 
         return Runner(
@@ -81,6 +84,7 @@ class Built:
             info=info,
             kpis=self.kpis,
             accounts=self.accounts,
+            replayed=replayed,
         )
 
 

@@ -123,7 +123,7 @@ class ScenarioConfig(Model):
     question_fields: ClassVar[frozenset[str]] = frozenset(
         {"steps", "step_blocks", "step_time", "seed", "source", "block", "world", "tokens", "aave_v2", "morpho"}
         | {"aave_v3", "parameters"}
-        | {"watch", "halt_on_exception", "learner"}
+        | {"watch", "halt_on_exception", "learner", "specialise"}
     )
     """Fields that are no assumptions. `step_blocks` and `step_time` vary together with `steps`, not alone."""
 
@@ -194,6 +194,9 @@ class ScenarioConfig(Model):
     """More figures to record, and after how many steps."""
     halt_on_exception: bool = False
     """Stop the run if an agent's code raises; by default the error is recorded and the run goes on."""
+    specialise: Literal["off", "on", "check"] | None = None
+    """Whether known paths of calls are replayed: off, on or check, where every replay is also interpreted and compared;
+    by default MAYAVI_SPECIALISE, or on. No result depends on it."""
     learner: Learner | None = None
     """Agent that learns in the environment `mayavi/Scenario-v0`; `mayavi run` ignores it."""
 

@@ -37,8 +37,15 @@ class RunRequest:
     store: Path
     threads: int = 1
     """Kernel threads; they change the time a run takes, not its rows."""
+    specialise: str | None = None
+    """Whether known paths are replayed, before what the scenario says; no row depends on it."""
     run_id: str = field(default_factory=new_run_id)
     sweep_id: str | None = None
+
+    @property
+    def mode(self) -> str | None:
+        """Whether known paths are replayed: the request's own word, or the scenario's, or None."""
+        return self.specialise if self.specialise is not None else self.scenario.config.specialise
 
     def info(self, fork: Fork) -> RunInfo:
         """Return the facts that are stored about the run before it starts on `fork`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mayavi.scenarios.figures.formatting import shown, title_of
 from mayavi.scenarios.figures.notes import notes
@@ -73,6 +73,8 @@ class Run:
     store_path: Path
     sweep_id: str | None = None
     error: str = ""
+    specialise: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """What was replayed: calls, hits, paths, misses by guard; empty for runs stored by earlier versions."""
     highlights: Highlights | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import BadScenario, RunHalted, UsageError, did_you_mean
+from mayavi.evm.specialisation import chosen_specialise, specialised
 from mayavi.scenarios.figures.highlights import Highlights
 from mayavi.scenarios.loading import load_scenario
 from mayavi.scenarios.models.world import WorldOptions
@@ -39,6 +40,7 @@ def run(
     block: int | str | None = None,
     store: str | Path | None = None,
     threads: int | None = None,
+    specialise: str | None = None,
     progress: Progress | None = None,
     listener: RunListener | None = None,
     **unknown: object,
@@ -48,12 +50,13 @@ def run(
     `overrides` change values of the scenario: `{"agents.borrowers.count": 50}`, or a list of texts in the format of
     `--set`. `source`, `snapshot` and `block` override those keys of the scenario: the world is the offline replica of
     `chain` at `block`, a `snapshot` file, or with `source="rpc"` the state of a node at `block`. Results do not depend
-    on `threads`. `progress(done, total)` is called after each step; a `listener` replaces `progress`. With
-    `halt_on_exception` in the scenario, an exception in an agent's code raises `RunHalted`; the steps before it are
-    stored.
+    on `threads`, nor on `specialise`: off, on or check, before the scenario's key and MAYAVI_SPECIALISE.
+    `progress(done, total)` is called after each step; a `listener` replaces `progress`. With `halt_on_exception` in the
+    scenario, an exception in an agent's code raises `RunHalted`; the steps before it are stored.
     """
     refuse_unknown(run, unknown)
     threads = check_threads(threads)
+    specialise = None if specialise is None else chosen_specialise(specialise)
     chosen = load_scenario(
         scenario,
         chain=chain,
@@ -68,6 +71,7 @@ def run(
         source=world.kind,
         store=store_path(store),
         threads=threads,
+        specialise=specialise,
     )
     listener = listener or RunListener(progress)
     with SegmentRecorder(request.store) as recorder:  # refuses an unusable store before the world is opened
@@ -102,12 +106,13 @@ def execute(request: RunRequest, fork: Fork, recorder: Recorder, listener: RunLi
 
     listener = listener or RunListener()
     info = request.info(fork)
-    try:
-        simulation = build(request.scenario.config, fork, request.seed, request.threads)
-    except BadScenario as error:
-        raise request.scenario.blame(error) from error
-    listener.started(request)
-    end = simulation.runner(recorder, info).run(listener.step_done)
+    with specialised(request.mode) as replayed:
+        try:
+            simulation = build(request.scenario.config, fork, request.seed, request.threads)
+        except BadScenario as error:
+            raise request.scenario.blame(error) from error
+        listener.started(request)
+        end = simulation.runner(recorder, info, replayed.statistics).run(listener.step_done)
     return run_result(info, end, request.store, Highlights.of(simulation.tally, simulation.snapshots))
 
 
@@ -126,6 +131,7 @@ def run_result(info: RunInfo, end: RunEnd, store: Path, highlights: Highlights |
         store_path=store,
         sweep_id=info.sweep_id,
         error=end.error,
+        specialise=end.specialise,
         highlights=highlights,
     )
 

@@ -32,6 +32,8 @@ class SweepRequest:
     """Precision to reach by adding seeds; None runs `seeds` alone."""
     most: int = MOST_RUNS
     """Largest number of seeds of a sweep with a target."""
+    specialise: str | None = None
+    """Whether known paths are replayed, before what the scenario says; no row depends on it."""
     sweep_id: str | None = None
     """Id given by the caller; None: the digest of everything the results depend on."""
 

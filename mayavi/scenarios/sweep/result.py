@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mayavi.evm.specialisation import merged
 from mayavi.scenarios.figures.formatting import dollars, percent, shown_number, title_of
 from mayavi.scenarios.figures.kpis import WITHOUT_POOL
 from mayavi.scenarios.figures.notes import CONSTANT_PRICE, notes_of_many
@@ -104,6 +105,11 @@ class Sweep:
     def digests(self) -> tuple[str, ...]:
         """Digests of all runs, in the order of the plan."""
         return tuple(run.digest for run in self.runs)
+
+    @property
+    def specialise(self) -> dict[str, Any]:
+        """What all runs replayed together: calls, hits, paths, misses by guard."""
+        return merged(run.specialise for run in self.runs)
 
     @property
     def notes(self) -> list[str]:

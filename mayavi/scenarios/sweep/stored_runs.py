@@ -53,6 +53,7 @@ def _runs(store: Store, plan: Plan, records: Iterable[RunRecord]) -> dict[str, R
             timings=each.timings,
             store_path=store.path,
             sweep_id=each.sweep_id,
+            specialise=each.specialise,
         )
         for key, each in found.items()
     }

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import mayavi
 from mayavi.errors import BadScenario, SimulationError, UsageError
+from mayavi.evm.specialisation import chosen_specialise
 from mayavi.parallel.cores import available_cores
 from mayavi.parallel.processes import check_jobs
 from mayavi.runs.run_id import check_id
@@ -67,6 +68,7 @@ def sweep(
     block: int | str | None = None,
     store: str | Path | None = None,
     ray: str | None = None,
+    specialise: str | None = None,
     progress: Progress | None = None,
     listener: SweepListener | None = None,
     **unknown: object,
@@ -76,6 +78,7 @@ def sweep(
     `seeds` are integers, or text such as `0:1000`. `grid` gives some overrides several values:
     `{"agents.borrowers.count": [100, 200]}`. `jobs` processes work in parallel, by default one per core; each opens the
     same frozen world. `ray` is the address of a Ray cluster that does the work instead. Stored runs are not repeated.
+    No result depends on `specialise`: off, on or check, as of `mayavi.run`.
 
     `until` is a precision, `VaR ±10%` or `mean(bad_debt) ±5%`: the sweep starts with `seeds`, by default 0 to 99, and
     adds seeds until it is reached or there are `most`, by default 10,000. `Sweep.target` says which.
@@ -99,6 +102,7 @@ def sweep(
         store=store_path(store),
         jobs=jobs,
         ray=ray,
+        specialise=None if specialise is None else chosen_specialise(specialise),
         until=target,
         most=MOST_RUNS if most is None else check_most(most, len(chosen)),
     )
@@ -182,6 +186,7 @@ def run_plan(request: SweepRequest, plan: Plan, listener: SweepListener) -> Swee
             store=request.store,
             jobs=request.jobs,
             ray=request.ray,
+            specialise=request.specialise,
         ):
             if finished.status != "finished":
                 raise SimulationError(

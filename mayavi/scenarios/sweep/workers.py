@@ -31,14 +31,15 @@ def run_tasks(
     store: Path,
     jobs: int,
     ray: str | None,
+    specialise: str | None = None,
 ) -> Iterator[tuple[Task, Run]]:
     """Run tasks in `jobs` processes, or on the Ray cluster at `ray`, and yield each as it is stored."""
     if not tasks:
         return
     if ray is not None:
-        yield from _run_on_ray(tasks, scenarios, world, sweep_id, store, ray)
+        yield from _run_on_ray(tasks, scenarios, world, sweep_id, store, ray, specialise)
         return
-    arguments = (tuple(scenarios), world, sweep_id, store)
+    arguments = (tuple(scenarios), world, sweep_id, store, specialise)
     if jobs == 1:
         work = prepare(*arguments)
         for task in tasks:
@@ -52,13 +53,20 @@ def run_tasks(
             merged = time.monotonic()
 
 
-def prepare(scenarios: tuple[Scenario, ...], world: WorldSource, sweep_id: str, store: Path) -> Callable[[Task], Run]:
+def prepare(
+    scenarios: tuple[Scenario, ...], world: WorldSource, sweep_id: str, store: Path, specialise: str | None = None
+) -> Callable[[Task], Run]:
     """Open the world once in a worker process and return the function that runs a task on a copy of it."""
     frozen = world.open()
 
     def work(task: Task) -> Run:
         request = RunRequest(
-            scenario=scenarios[task.point], seed=task.seed, source=world.kind, store=store, sweep_id=sweep_id
+            scenario=scenarios[task.point],
+            seed=task.seed,
+            source=world.kind,
+            store=store,
+            specialise=specialise,
+            sweep_id=sweep_id,
         )
         with SegmentRecorder(store, merge=False) as recorder:
             finished = execute(request, frozen.copy(), recorder)
@@ -68,11 +76,17 @@ def prepare(scenarios: tuple[Scenario, ...], world: WorldSource, sweep_id: str, 
 
 
 def _run_on_ray(
-    tasks: list[Task], scenarios: Sequence[Scenario], world: WorldSource, sweep_id: str, store: Path, address: str
+    tasks: list[Task],
+    scenarios: Sequence[Scenario],
+    world: WorldSource,
+    sweep_id: str,
+    store: Path,
+    address: str,
+    specialise: str | None,
 ) -> Iterator[tuple[Task, Run]]:
     from mayavi.parallel.ray_tasks import work_off_on_ray
 
-    arguments = (ship(scenarios), world.open(), world.kind, sweep_id)
+    arguments = (ship(scenarios), world.open(), world.kind, sweep_id, specialise)
     for task, rows in work_off_on_ray(tasks, prepare_on_node, arguments, address):
         yield task, rows.into(store)
 
@@ -109,14 +123,21 @@ class StepBuffer:
         return run_result(self.info, self.ended, store)
 
 
-def prepare_on_node(shipped: ShippedScenarios, frozen: Any, source: str, sweep_id: str) -> Callable[[Task], StepBuffer]:
+def prepare_on_node(
+    shipped: ShippedScenarios, frozen: Any, source: str, sweep_id: str, specialise: str | None = None
+) -> Callable[[Task], StepBuffer]:
     """Return the function that runs a task on a node, which has neither our files nor our store."""
     scenarios = unpack(shipped)
 
     def work(task: Task) -> StepBuffer:
         rows = StepBuffer()
         request = RunRequest(
-            scenario=scenarios[task.point], seed=task.seed, source=source, store=Path(), sweep_id=sweep_id
+            scenario=scenarios[task.point],
+            seed=task.seed,
+            source=source,
+            store=Path(),
+            specialise=specialise,
+            sweep_id=sweep_id,
         )
         execute(request, frozen.copy(), rows)
         return rows

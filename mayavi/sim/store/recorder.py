@@ -245,6 +245,7 @@ def run_row(info: RunInfo, end: RunEnd) -> list[Value]:
         counts.failed,
         counts.raised,
         counts.snapshots,
+        _json(end.specialise),
     ]
 
 

@@ -57,6 +57,8 @@ class RunRecord:
     failed_count: int | None
     raised_count: int | None
     snapshot_count: int | None
+    specialise: dict[str, Any] = field(default_factory=dict)
+    """What was replayed: calls, hits, paths, misses by guard; empty for runs of earlier versions."""
 
     @property
     def start(self) -> str:
@@ -256,7 +258,8 @@ class Store:
 def run_record(row: Mapping[str, Any]) -> RunRecord:
     """Convert a row of `runs`."""
     values = dict(row)
-    values["versions"], values["timings"] = json.loads(row["versions"]), json.loads(row["timings"])
+    for name in ("versions", "timings", "specialise"):
+        values[name] = json.loads(row[name])
     values["started_at"] = row["started_at"].replace(tzinfo=UTC)
     return RunRecord(**{name: values[name] for name in RunRecord.__dataclass_fields__})
 

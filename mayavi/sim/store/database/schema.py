@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-VERSION = 3
+VERSION = 4
 
 Columns = dict[str, Kind]
 
@@ -45,6 +45,7 @@ TABLES: dict[str, Columns] = {
         "failed_count": "integer",
         "raised_count": "integer",
         "snapshot_count": "integer",
+        "specialise": "text",
     },
     "actions": {
         "run_id": "text",
@@ -150,6 +151,7 @@ ADDED: dict[int, dict[str, dict[str, str]]] = {
         "actions": {"fee_wei_number": "CAST(fee_wei AS DOUBLE)"},
     },
     3: {},
+    4: {"runs": {"specialise": "CAST('{}' AS VARCHAR)"}},
 }
 """By version, table and added column: SQL expression for rows written before, over their columns."""
 

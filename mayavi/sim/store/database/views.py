@@ -134,7 +134,7 @@ def _live_value(run: LiveRun, column: str) -> object:
         return "running" if run.alive else "interrupted"
     if column == "started_at" and isinstance(value, int | float):
         return Sql(f"make_timestamp({round(value * 1_000_000)})")
-    if column in {"versions", "timings"}:
+    if column in {"versions", "timings", "specialise"}:
         return json.dumps(value or {}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     if value is None and TABLES["runs"][column] == "text" and ("runs", column) not in NULL_WHEN_EMPTY:
         return ""

@@ -55,7 +55,23 @@ V2_ROWS = {
     "actions": V1_ROWS["actions"].replace("'{}'),", "'{}', 1.157920892373162e77),").removesuffix(")") + ", 7.0)",
 }
 
-EARLIER = {1: (V1_TABLES, V1_ROWS), 2: (V2_TABLES, V2_ROWS)}
+V3_TABLES = {
+    **V2_TABLES,
+    "accounts": "run_id VARCHAR, seq BIGINT, agent VARCHAR, account VARCHAR, market VARCHAR, unit VARCHAR,"
+    " collateral VARCHAR, debt VARCHAR, health_factor VARCHAR, liquidations BIGINT, liquidated VARCHAR,"
+    " bad_debt VARCHAR, reason VARCHAR, collateral_number DOUBLE, debt_number DOUBLE, liquidated_number DOUBLE,"
+    " bad_debt_number DOUBLE",
+}
+
+V3_ROWS = {
+    **V2_ROWS,
+    "mayavi_schema": "(3)",
+    "merged_segments": "('20250101-000000000-aaaaaaaa.000000.v3')",
+    "accounts": "('20250101-000000000-aaaaaaaa', 4, 'borrowers', 'borrower_0', 'AaveV3', 'usd_e8', '300', '200',"
+    " '1500000000000000000', 0, '0', '0', '', 3e-06, 2e-06, 0.0, 0.0)",
+}
+
+EARLIER = {1: (V1_TABLES, V1_ROWS), 2: (V2_TABLES, V2_ROWS), 3: (V3_TABLES, V3_ROWS)}
 RUN = "20250101-000000000-aaaaaaaa"
 
 

@@ -1,0 +1,121 @@
+//! Recorded paths of a fleet as bytes, for the next process that plays the same world.
+//!
+//! Who keeps them says for which world and kernel. Here the rest is compared: the block, the hard fork, and of each path
+//! what it relies on. Taken up paths are compared with the interpreter at first, as recorded ones are.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use revm::primitives::{Address, HashMap, HashSet};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Call, Specialiser,
+    paths::SavedPaths,
+    shape::{Shape, Template},
+    site::Site,
+};
+use crate::trace::Fact;
+
+/// Slots and codes that rows have changed, beyond which none is kept.
+const MOST_CHANGED: usize = 1 << 16;
+
+/// A call site as another process knows it.
+type Key = (Template, Address, Address);
+
+/// The paths of one site, and what they rely on.
+#[derive(Serialize, Deserialize)]
+struct SavedSite {
+    template: Template,
+    to: Address,
+    sender: Address,
+    folded: Vec<Fact>,
+    paths: SavedPaths,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Document {
+    surroundings: String,
+    changed: Vec<Fact>,
+    sites: Vec<SavedSite>,
+}
+
+/// Sites of another process whose calls have not come up here.
+#[derive(Default)]
+pub struct Waiting(Mutex<HashMap<Key, SavedSite>>);
+
+impl Waiting {
+    fn sites(&self) -> MutexGuard<'_, HashMap<Key, SavedSite>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Specialiser {
+    /// What recordings take for equal in every row, besides the state.
+    fn surroundings(&self) -> String {
+        let block = &self.block;
+        format!(
+            "{:?} {} {} {} {:?} {:?} {:?}",
+            self.settings,
+            block.beneficiary,
+            block.gas_limit,
+            block.difficulty,
+            block.prevrandao,
+            block.blob_excess_gas_and_price,
+            block.slot_num
+        )
+    }
+
+    /// All paths as bytes, those that are still waiting too.
+    pub fn save(&self) -> Result<Vec<u8>, String> {
+        let sites = self.sites.read().unwrap_or_else(PoisonError::into_inner);
+        let templates = Shape::templates(&sites.keys().map(|(id, ..)| *id).collect::<HashSet<_>>());
+        let mut saved: Vec<SavedSite> = Vec::new();
+        for ((id, to, sender), site) in sites.iter() {
+            let (Some(template), Some((folded, paths))) = (templates.get(id), site.saved(self)) else { continue };
+            saved.push(SavedSite { template: template.clone(), to: *to, sender: *sender, folded, paths });
+        }
+        let waiting = self.waiting.sites();
+        let parts = Parts {
+            surroundings: self.surroundings(),
+            changed: self.watch.changed(MOST_CHANGED).unwrap_or_default(),
+            sites: saved.iter().chain(waiting.values()).collect(),
+        };
+        serde_json::to_vec(&parts).map_err(|error| error.to_string())
+    }
+
+    /// Let paths of another process wait for their calls: how many.
+    pub fn load(&self, bytes: &[u8]) -> Result<usize, String> {
+        let document: Document = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if document.surroundings != self.surroundings() {
+            return Err("they were recorded in another block or under other rules".into());
+        }
+        self.watch.change(document.changed);
+        let count = document.sites.iter().map(|site| site.paths.count()).sum();
+        let mut waiting = self.waiting.sites();
+        for site in document.sites {
+            waiting.insert((site.template.clone(), site.to, site.sender), site);
+        }
+        Ok(count)
+    }
+
+    /// Give a new site the paths that wait for it.
+    pub fn supply(&self, site: &Site, call: &Call<'_>) {
+        let mut waiting = self.waiting.sites();
+        if waiting.is_empty() {
+            return;
+        }
+        let shape = call.shape;
+        let key = ((shape.data.clone(), shape.holes.clone(), shape.gas), call.to, call.sender);
+        let Some(saved) = waiting.remove(&key) else { return };
+        drop(waiting);
+        site.take_up(self, &saved.folded, saved.paths);
+    }
+}
+
+/// A document of borrowed sites.
+#[derive(Serialize)]
+struct Parts<'a> {
+    surroundings: String,
+    changed: Vec<Fact>,
+    sites: Vec<&'a SavedSite>,
+}

@@ -1,0 +1,63 @@
+"""Options `--specialise` and `--stats`, and what they print: how much of a run, training or evaluation was replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from mayavi.cli.console.output import print_facts
+
+SpecialiseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--specialise",
+        metavar="off|on|check",
+        help="Replay known paths, or compare each replay too; by default MAYAVI_SPECIALISE, or on. No result depends"
+        " on it.",
+    ),
+]
+StatsOption = Annotated[bool, typer.Option("--stats", help="Print how much was replayed, and what was not.")]
+
+SHOWN_GUARDS = 5
+
+
+def print_statistics(found: Mapping[str, Any]) -> None:
+    """Print statistics of replayed calls."""
+    print()
+    print_facts(statistics_facts(found))
+
+
+def statistics_facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return statistics of replayed calls as names and texts."""
+    if not found:
+        return [("specialise", "no statistics are recorded")]
+    mode = found["mode"]
+    if found["share"] is None:
+        return [("specialise", f"{mode}; no call was made that could be replayed")]
+    facts = [
+        ("specialise", mode),
+        ("replayed", f"{found['share']:.1%} of {found['calls']:,} calls, {found['native']:,} by machine code"),
+        ("paths", _paths(found)),
+    ]
+    if found["missed"]:
+        facts.append(("misses", _misses(found)))
+    if found["off"]:
+        lines = [f"{each['call']}, {each['calls']:,} calls: {each['reason']}" for each in found["off"]]
+        facts.append(("switched off", "\n".join(lines)))
+    return facts
+
+
+def _paths(found: Mapping[str, Any]) -> str:
+    spent = f"{found['record_seconds']:.2f} s, {found['compiled']:,} compiled in {found['compile_seconds']:.2f} s"
+    cached = f", {found['cached']:,} read from the cache" if found.get("cached") else ""
+    return f"{found['paths']:,}{cached}; {found['recordings']:,} recordings in {spent}"
+
+
+def _misses(found: Mapping[str, Any]) -> str:
+    shown = list(found["misses"].items())[:SHOWN_GUARDS]
+    lines = [f"{count:,} × {guard}" for guard, count in shown]
+    if others := found["missed"] - sum(count for _, count in shown):
+        lines.append(f"{others:,} others")
+    return "\n".join(lines)

@@ -1,0 +1,141 @@
+"""Whether known paths are replayed, decided in one place, and the statistics of what was replayed.
+
+    with specialised("check") as done:
+        env = make_rows("aave", 64)
+        ...
+    done.statistics()["share"]
+
+An argument comes first, then the scenario, then the environment variable `MAYAVI_SPECIALISE`, then `on`. No result
+depends on it.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from mayavi.errors import UsageError
+
+MODES = ("off", "on", "check")
+SPECIALISE = "MAYAVI_SPECIALISE"
+"""Environment variable that says whether fleets replay transactions: off, on or check."""
+
+MOST_GUARDS = 20
+"""Guards whose misses are listed one by one."""
+COUNTS = ("calls", "hits", "native", "left", "recordings", "cached", "paths", "compiled", "discarded", "resets")
+"""Counts of a call site that are summed."""
+SECONDS = {"record_seconds": "seconds", "compile_seconds": "compile_seconds"}
+"""Sums of seconds, and the names that a call site has for them."""
+
+
+class Replaying(Protocol):
+    """Something that replays calls and counts them: the kernel's fleet."""
+
+    def statistics(self) -> list[dict[str, Any]]:
+        """Counts of each call site."""
+
+
+class Specialised:
+    """A stretch of work: its mode, and the counts of everything that replayed in it."""
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+        """Whether known paths are replayed: off, on or check."""
+        self._at_work: dict[int, Replaying] = {}
+        self._sites: list[dict[str, Any]] = []
+
+    def watch(self, owner: object, kernel: Replaying) -> None:
+        """Count what `kernel` replays, as long as `owner` lives and once more at its end."""
+        self._at_work[id(kernel)] = kernel
+        weakref.finalize(owner, self._ended, kernel)
+
+    def _ended(self, kernel: Replaying) -> None:
+        if self._at_work.pop(id(kernel), None) is not None:
+            self._sites += kernel.statistics()
+
+    def sites(self) -> list[dict[str, Any]]:
+        """Counts of all call sites so far."""
+        return [*self._sites, *(site for kernel in list(self._at_work.values()) for site in kernel.statistics())]
+
+    def statistics(self) -> dict[str, Any]:
+        """Counts of all call sites together, as JSON data."""
+        return summary(self.mode, self.sites())
+
+
+_current: ContextVar[Specialised | None] = ContextVar("specialised", default=None)
+
+
+@contextmanager
+def specialised(mode: str | None = None) -> Iterator[Specialised]:
+    """Decide the mode of everything inside that says nothing itself, and count what it replays."""
+    found = Specialised(chosen_specialise(mode))
+    token = _current.set(found)
+    try:
+        yield found
+    finally:
+        _current.reset(token)
+
+
+def current() -> Specialised | None:
+    """The stretch of work around the caller, if there is one."""
+    return _current.get()
+
+
+def chosen_specialise(mode: str | None = None) -> str:
+    """Return `mode`, else that of the work around, else what the environment variable says, else `on`.
+
+    `UsageError` for an unknown one.
+    """
+    if mode is None and (around := _current.get()) is not None:
+        return around.mode
+    found = mode if mode is not None else os.environ.get(SPECIALISE, "").strip() or "on"
+    if found not in MODES:
+        origin = SPECIALISE if mode is None else "specialise"
+        raise UsageError(f"{origin} is '{found}'", f"it is one of: {', '.join(MODES)}")
+    return found
+
+
+def summary(mode: str, sites: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sum the counts of call sites: `share` is the part of the calls that was replayed, None without calls."""
+    found = list(sites)
+    totals = {name: sum(int(site.get(name, 0)) for site in found) for name in COUNTS}
+    spent = {name: round(sum(float(site.get(key, 0.0)) for site in found), 6) for name, key in SECONDS.items()}
+    misses: Counter[str] = Counter()
+    for site in found:
+        misses.update(site.get("misses", {}))
+    off = [
+        {"call": f"{site['to']}.{site['selector']}", "calls": int(site.get("calls", 0)), "reason": site["off"]}
+        for site in found
+        if site.get("off")
+    ]
+    return _with_share({"mode": mode, "sites": len(found), **totals, **spent}, misses, off)
+
+
+def merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sum the statistics of several runs. Empty ones, of runs that were stored before there were any, count nothing."""
+    found = [part for part in parts if part]
+    if not found:
+        return {}
+    modes = dict.fromkeys(str(part["mode"]) for part in found)
+    numbers = ("sites", *COUNTS, *SECONDS)
+    misses: Counter[str] = Counter()
+    for part in found:
+        misses.update(part.get("misses", {}))
+    off: dict[tuple[str, str], int] = {}
+    for each in (each for part in found for each in part.get("off", ())):
+        key = each["call"], each["reason"]
+        off[key] = off.get(key, 0) + each["calls"]
+    named = [{"call": call, "calls": calls, "reason": reason} for (call, reason), calls in off.items()]
+    totals = {name: sum(part.get(name, 0) for part in found) for name in numbers}
+    return _with_share({"mode": ", ".join(modes), **totals}, misses, named)
+
+
+def _with_share(counts: dict[str, Any], misses: Counter[str], off: list[dict[str, Any]]) -> dict[str, Any]:
+    listed = sorted(misses.items(), key=lambda each: (-each[1], each[0]))[:MOST_GUARDS]
+    share = counts["hits"] / counts["calls"] if counts["calls"] else None
+    return counts | {"share": share, "missed": misses.total(), "misses": dict(listed), "off": off}
