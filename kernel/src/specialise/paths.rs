@@ -19,8 +19,6 @@ use super::{
 };
 use crate::trace::{End, Guard, Origins, Replay, Tree, Values};
 
-/// Replays of a path after which it becomes code.
-const WARM: u32 = 512;
 /// Rows that its code refused after which it is compiled again, for wider values; and how often.
 const REFUSED: u32 = 1_024;
 const MOST_VERSIONS: u32 = 6;
@@ -123,11 +121,14 @@ pub struct Paths {
     pub hot: Arc<HotPaths>,
     /// Paths that were given to the compiler.
     ordered: AtomicU32,
+    /// Replays of a path after which it becomes code.
+    warm: u32,
 }
 
 impl Paths {
-    pub fn new() -> Self {
-        Self { tree: Tree::new(), known: HashMap::default(), hot: Arc::default(), ordered: AtomicU32::default() }
+    /// No paths yet; one becomes code after `warm` replays.
+    pub fn new(warm: u32) -> Self {
+        Self { tree: Tree::new(), known: HashMap::default(), hot: Arc::default(), ordered: AtomicU32::default(), warm }
     }
 
     /// Every path that ends in a transaction, with what is known of it.
@@ -154,12 +155,12 @@ impl Paths {
     fn warm(&self, step: usize, values: &Values, counts: &Arc<Counts>) {
         let (Some(known), End::Transaction(ending)) = (self.known.get(&step), self.tree.end(step)) else { return };
         let hits = known.hits.fetch_add(1, Relaxed);
-        if hits < WARM {
+        if hits < self.warm {
             return;
         }
         let Ok(mut making) = known.making.try_lock() else { return };
         let Making { draft, rows } = &mut *making;
-        let refused = hits - WARM;
+        let refused = hits - self.warm;
         let again =
             refused > 0 && refused.is_multiple_of(REFUSED) && refused / REFUSED < MOST_VERSIONS && !rows.is_empty();
         if again || refused == 0 && self.ordered.fetch_add(1, Relaxed) < MOST_CODES {
