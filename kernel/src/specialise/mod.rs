@@ -4,9 +4,11 @@
 //! of a path stand the status, output, writes and gas of the transaction. Where a guard fails nothing has been
 //! written, and the row goes to the interpreter, which records the new path within a budget.
 
+mod branches;
 mod code;
 mod compare;
 mod compiler;
+mod growth;
 mod paths;
 mod recorded;
 mod row;

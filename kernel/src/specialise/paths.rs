@@ -172,6 +172,9 @@ impl Paths {
             return;
         }
         let into = Arc::downgrade(&self.hot);
-        *draft = compile(Order { draft: ready, step, into, counts: Arc::clone(counts) }).map(|order| order.draft);
+        let order = Order::Path { draft: ready, step, into, counts: Arc::clone(counts) };
+        if let Some(Order::Path { draft: again, .. }) = compile(order) {
+            *draft = Some(again);
+        }
     }
 }

@@ -3,7 +3,13 @@
 //! A row that none of the recorded paths fits runs operation by operation, and each of its calls is replayed by itself.
 
 use std::{
-    sync::{Arc, PoisonError, atomic::Ordering::Acquire, atomic::Ordering::Relaxed},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{
+            AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
     time::{Duration, Instant},
 };
 
@@ -14,8 +20,11 @@ use revm::{
 
 use super::{
     Mode, Runner, Specialiser,
-    paths::Known,
-    recorded::{AtHand, Recorded},
+    branches::TreeCode,
+    compiler::{Order, compile},
+    growth::Growth,
+    paths::{Known, Paths},
+    recorded::Recorded,
     row::{RowView, keep_changes, raise_nonce},
     twin::Twin,
 };
@@ -33,33 +42,58 @@ const ADVANCE_CHECK: u64 = 64;
 const ROWS_A_RECORDING: u64 = 192;
 const HITS_A_RECORDING: u64 = 64;
 const MOST_RECORDINGS: u64 = 2_048;
-/// Replays of a path step by step after which it becomes code.
-const WARM: u32 = 48;
 /// One row in so many is followed step by step where no code fits: that takes longer than its operations do.
 const FOLLOWED: u64 = 4;
-/// Paths with code that are tried on a row.
-const MOST_TRIES: usize = 6;
-/// How often the paths with code are put in order.
-const SORTED_EVERY: u64 = 512;
 /// First hits of each path and of each code that are also interpreted, whatever the mode.
 const COMPARED: u32 = 2;
 /// Rows after which one in sixteen must have been replayed, or the program is left to its operations for good.
 const TRIAL: u64 = 40_000;
 
-/// The recorded paths of one program.
+/// The recorded paths of one program, and those of them that are code.
 pub struct ProgramSite {
     pub program: u64,
     pub recorded: Recorded,
+    growth: Mutex<Growth>,
+    code: RwLock<Option<Arc<TreeCode>>>,
+    /// How often the code has changed.
+    version: AtomicU64,
 }
 
 impl ProgramSite {
     pub fn new(index: u64, program: &Program, closed: bool) -> Self {
-        let site = Self { program: program.key().0, recorded: Recorded::new(index, WARM) };
+        let site = Self {
+            program: program.key().0,
+            recorded: Recorded::new(index, u32::MAX),
+            growth: Mutex::default(),
+            code: RwLock::default(),
+            version: AtomicU64::default(),
+        };
         let open = (!closed).then_some("missing state may be fetched");
         if let Some(reason) = program.obstacle().or(open) {
             site.recorded.counts.switch_off(reason);
         }
         site
+    }
+
+    /// A row has taken a path step by step: if that happens often, it becomes code.
+    fn warm(self: &Arc<Self>, paths: &Paths, step: usize, values: &Values) {
+        let Ok(mut growth) = self.growth.try_lock() else { return };
+        let Some(draft) = growth.note(self.recorded.generation(), paths, step, values) else { return };
+        drop(growth);
+        let order = Order::Program { draft: Box::new(draft), into: Arc::downgrade(self) };
+        if compile(order).is_some() {
+            self.growth.lock().unwrap_or_else(PoisonError::into_inner).done();
+        }
+    }
+
+    /// An order has been carried out.
+    pub fn compiled(&self, code: Option<TreeCode>) {
+        if let Some(code) = code {
+            self.recorded.counts.compiled.store(code.leaves.len() as u64, Relaxed);
+            *self.code.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(code));
+            self.version.fetch_add(1, Release);
+        }
+        self.growth.lock().unwrap_or_else(PoisonError::into_inner).done();
     }
 
     fn wrong(&self, found: &str) -> Failure {
@@ -128,7 +162,9 @@ impl Row<'_> {
 pub struct Whole {
     key: (u64, usize, usize),
     site: Arc<ProgramSite>,
-    hand: AtHand,
+    /// The code as it was when this thread last looked.
+    code: Option<Arc<TreeCode>>,
+    version: u64,
     hits: u64,
     /// Inputs of the row, and room for its outputs.
     words: Vec<U256>,
@@ -161,14 +197,16 @@ impl Runner<'_> {
 
 impl Whole {
     fn new(key: (u64, usize, usize), site: Arc<ProgramSite>) -> Self {
-        Self { key, site, hand: AtHand::default(), hits: 0, words: Vec::new(), text: Vec::new() }
+        Self { key, site, code: None, version: u64::MAX, hits: 0, words: Vec::new(), text: Vec::new() }
     }
 
     fn run(&mut self, runner: &mut Runner<'_>, program: &Program, row: &mut Row<'_>) -> Result<(), Failure> {
         let (words, _) = row.inputs.as_chunks::<32>();
         self.words.clear();
         self.words.extend(words.iter().map(|word| U256::from_be_bytes(*word)));
-        if self.hand.is_ready(&self.site.recorded) && self.run_code(runner, program, row)? {
+        if let Some(code) = self.ready()
+            && self.run_code(&code, runner, program, row)?
+        {
             return Ok(());
         }
         let (recorded, mode) = (&self.site.recorded, runner.all.mode);
@@ -183,29 +221,42 @@ impl Whole {
         self.follow(runner, program, row, rows)
     }
 
-    /// Run the code that accepts the row; false, and nothing has happened, if none does.
-    fn run_code(&mut self, runner: &mut Runner<'_>, program: &Program, row: &mut Row<'_>) -> Result<bool, Failure> {
+    /// Code that may be used. The order matters: paths are forgotten before they are fresh again.
+    fn ready(&mut self) -> Option<Arc<TreeCode>> {
+        let recorded = &self.site.recorded;
+        if recorded.is_stale() {
+            return None;
+        }
+        let (generation, version) = (recorded.generation(), self.site.version.load(Acquire));
+        if version != self.version {
+            self.code.clone_from(&*self.site.code.try_read().ok()?);
+            self.version = version;
+        }
+        self.code.as_ref().filter(|code| code.generation == generation).map(Arc::clone)
+    }
+
+    /// Run the code on the row; false, and nothing has happened, if no path of it fits.
+    fn run_code(
+        &mut self,
+        code: &TreeCode,
+        runner: &mut Runner<'_>,
+        program: &Program,
+        row: &mut Row<'_>,
+    ) -> Result<bool, Failure> {
         let all = runner.all;
-        let counts = &self.site.recorded.counts;
-        let began = counts.is_timed().then(Instant::now);
+        let began = self.site.recorded.counts.is_timed().then(Instant::now);
         let mut room = std::mem::take(&mut runner.room);
-        let mut view = row.view(&self.words, all);
-        let found = self.hand.list.iter().take(MOST_TRIES).find(|hot| hot.code.run(&mut room, &mut view));
-        let Some(hot) = found else {
+        let Some(leaf) = code.run(&mut room, &mut row.view(&self.words, all)) else {
             runner.room = room;
             return Ok(false);
         };
         self.hits += 1;
-        let hits = hot.hits.fetch_add(1, Relaxed);
-        if hits % SORTED_EVERY == SORTED_EVERY - 1 {
-            self.hand.sort();
-        }
-        let fresh = hot.fresh.load(Relaxed) < COMPARED && hot.fresh.fetch_add(1, Relaxed) < COMPARED;
+        let fresh = leaf.fresh.load(Relaxed) < COMPARED && leaf.fresh.fetch_add(1, Relaxed) < COMPARED;
         let replayed = began.map(|began| began.elapsed());
-        let ending = (self.site.recorded.number(self.hand.generation(), hot.step), &hot.code.ending);
+        let number = self.site.recorded.number(code.generation, leaf.step);
         let compared = fresh || replayed.is_some() || all.mode == Mode::Check;
         let twin = if compared { Some(self.twin(runner, program, row, fresh, replayed)?) } else { None };
-        row.keep(all, ending, &room.words, &mut self.text)?;
+        leaf.keep(row, all, number, &room.words.words)?;
         runner.room = room;
         match twin.and_then(|mut twin| twin.difference(row)) {
             Some(found) => Err(self.site.wrong(&found)),
@@ -244,10 +295,10 @@ impl Whole {
         // While another thread records here, the operations are faster than waiting.
         let Ok(paths) = recorded.paths.try_read() else { return row.operate(program, Some(runner)) };
         let mut values = recorded.take_values();
-        let replay = paths.replay(&mut values, &mut row.view(&self.words, all), &recorded.counts);
-        match replay {
+        match paths.tree.replay(&mut values, &mut row.view(&self.words, all)) {
             Replay::End(step) => {
                 let End::Transaction(ending) = paths.tree.end(step) else { return row.operate(program, Some(runner)) };
+                site.warm(&paths, step, &values);
                 recorded.counts.hits.fetch_add(1, Relaxed);
                 let seldom = |known: &Known| {
                     known.compared.load(Relaxed) < COMPARED && known.compared.fetch_add(1, Relaxed) < COMPARED
@@ -328,7 +379,7 @@ impl Whole {
     fn add(
         &mut self,
         all: &Specialiser,
-        paths: &mut super::paths::Paths,
+        paths: &mut Paths,
         path: crate::trace::Path,
         row: &mut Row<'_>,
         before: &mut Twin,
