@@ -20,7 +20,7 @@ use crate::{
     overlay::Row,
     portable::word_to_float,
     program::Program,
-    specialise::{Mode, Runner, Specialiser, finish_compiling},
+    specialise::{Mode, Runner, RunningRow, SiteStatistics, Specialiser, finish_compiling},
     stopwatch::Stopwatch,
     world::World,
 };
@@ -164,8 +164,12 @@ impl Fleet {
                     let outputs = &mut job.words[i * width..(i + 1) * width];
                     row.begin_run();
                     let result = with_row(world, row, settings, probe, |machine, block| {
-                        let words = outputs.as_flattened_mut();
-                        program.run(machine, block, inputs, &mut registers, words, runner.as_mut())
+                        let (registers, outputs) = (&mut registers, outputs.as_flattened_mut());
+                        let mut row = RunningRow { machine, block, inputs, registers, outputs };
+                        match &mut runner {
+                            Some(runner) => runner.run(program, &mut row),
+                            None => row.operate(program, None),
+                        }
                     });
                     if let Err(failure) = result {
                         failures.lock().unwrap_or_else(PoisonError::into_inner).push((at, failure));
@@ -260,6 +264,18 @@ impl Fleet {
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let sites = self.specialiser.as_ref().map(Specialiser::statistics).unwrap_or_default();
         sites.into_iter().map(|site| site.into_python(py)).collect()
+    }
+
+    /// Counts of each program whose rows may be replayed as a whole.
+    fn program_statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let programs = self.specialiser.as_ref().map(Specialiser::program_statistics).unwrap_or_default();
+        let into = |(program, counts): (u64, SiteStatistics)| {
+            let counts = counts.into_python(py)?;
+            counts.set_item("program", program)?;
+            ["to", "sender", "selector"].into_iter().try_for_each(|name| counts.del_item(name))?;
+            Ok(counts)
+        };
+        programs.into_iter().map(into).collect()
     }
 
     /// Recorded paths of each call site, of one selector if it is given: opcodes, operations, guards and where they are from.

@@ -136,14 +136,14 @@ impl Overlay {
         }
     }
 
-    /// Raise an account's nonce by one; false if the account is not in the overlay.
-    pub fn raise_nonce(&mut self, address: Address) -> bool {
+    /// Raise an account's nonce; false if the account is not in the overlay.
+    pub fn raise_nonce(&mut self, address: Address, by: u64) -> bool {
         let journaling = self.journaling();
         let Some(account) = self.accounts.get_mut(&address).filter(|account| !account.destroyed) else { return false };
         if journaling {
             self.undo.push(Undo::Nonce(address, account.info.nonce));
         }
-        account.info.nonce = account.info.nonce.saturating_add(1);
+        account.info.nonce = account.info.nonce.saturating_add(by);
         true
     }
 

@@ -3,6 +3,8 @@
 //! A program works on 256-bit words. Inputs are words given per row, every operation writes registers, outputs name the
 //! registers that are handed back. Nothing in it is a Python object, so a row runs from end to end without Python.
 
+mod recording;
+
 use std::sync::Arc;
 
 use pyo3::{
@@ -505,6 +507,52 @@ impl Template {
     }
 }
 
+impl Template {
+    /// Put status, gas and output of the transaction into the registers from `first` on.
+    fn receive(
+        &self,
+        machine: &mut Machine,
+        words: &mut Words<'_>,
+        answer: &Answer,
+        first: usize,
+        wanted: usize,
+    ) -> Result<(), Failure> {
+        let code_ran = matches!(answer, Answer::Replayed { code_ran: true, .. });
+        let (status, gas, output) = match answer {
+            Answer::Replayed { success, gas, output, .. } => {
+                (if *success { SUCCESS } else { REVERTED }, *gas, &output[..])
+            }
+            Answer::Interpreted(result) => match result {
+                ExecutionResult::Success { output, .. } => (SUCCESS, result.tx_gas_used(), &output.data()[..]),
+                ExecutionResult::Revert { .. } => (REVERTED, result.tx_gas_used(), &[][..]),
+                ExecutionResult::Halt { .. } => (HALTED, result.tx_gas_used(), &[][..]),
+            },
+        };
+        words.registers[first + 1] = U256::from(gas);
+        if status == SUCCESS {
+            for (i, chunk) in output.chunks_exact(32).take(wanted).enumerate() {
+                words.registers[first + 2 + i] = U256::from_be_slice(chunk);
+            }
+        }
+        let target = words.address(self.to)?;
+        words.registers[first] = U256::from(match status {
+            // In the EVM, a call of an account without code succeeds. Precompiles have no code either.
+            SUCCESS
+                if output.is_empty()
+                    && !code_ran
+                    && !self.data.is_empty()
+                    && target[..18] != [0; 18]
+                    && !machine.has_code(target)? =>
+            {
+                NO_CODE
+            }
+            SUCCESS if output.len() / 32 < wanted => SHORT,
+            status => status,
+        });
+        Ok(())
+    }
+}
+
 impl Program {
     /// Run on one row: `inputs` and `outputs` are its words, big-endian.
     pub fn run(
@@ -548,38 +596,7 @@ impl Program {
                         Failure::Invalid(format!("choice {choice} is not one of {} templates", templates.len()))
                     })?;
                 let answer = template.run(machine, block, words, *commit, runner)?;
-                let code_ran = matches!(answer, Answer::Replayed { code_ran: true, .. });
-                let (status, gas, output) = match &answer {
-                    Answer::Replayed { success, gas, output, .. } => {
-                        (if *success { SUCCESS } else { REVERTED }, *gas, &output[..])
-                    }
-                    Answer::Interpreted(result) => match result {
-                        ExecutionResult::Success { output, .. } => (SUCCESS, result.tx_gas_used(), &output.data()[..]),
-                        ExecutionResult::Revert { .. } => (REVERTED, result.tx_gas_used(), &[][..]),
-                        ExecutionResult::Halt { .. } => (HALTED, result.tx_gas_used(), &[][..]),
-                    },
-                };
-                words.registers[*first + 1] = U256::from(gas);
-                if status == SUCCESS {
-                    for (i, chunk) in output.chunks_exact(32).take(*wanted).enumerate() {
-                        words.registers[*first + 2 + i] = U256::from_be_slice(chunk);
-                    }
-                }
-                let target = words.address(template.to)?;
-                words.registers[*first] = U256::from(match status {
-                    // In the EVM, a call of an account without code succeeds. Precompiles have no code either.
-                    SUCCESS
-                        if output.is_empty()
-                            && !code_ran
-                            && !template.data.is_empty()
-                            && target[..18] != [0; 18]
-                            && !machine.has_code(target)? =>
-                    {
-                        NO_CODE
-                    }
-                    SUCCESS if output.len() / 32 < *wanted => SHORT,
-                    status => status,
-                });
+                template.receive(machine, words, &answer, *first, *wanted)?;
             }
             Operation::Load { address, slot, into } => {
                 let (address, slot) = (words.address(*address)?, words.get(*slot));

@@ -209,6 +209,10 @@ class Fleet:
         """Counts of each call site: calls, hits, paths, and misses by the guard that failed. Empty if `off`."""
         return self._fleet.statistics()
 
+    def program_statistics(self) -> list[dict[str, Any]]:
+        """Counts of each program whose rows may be replayed as a whole; `off` says why one is not. Empty if `off`."""
+        return self._fleet.program_statistics()
+
     def paths(self, selector: bytes | None = None) -> list[dict[str, Any]]:
         """Recorded paths of each call site, of one selector if it is given: sizes, writes, guards and their sources."""
         return self._fleet.paths(selector)

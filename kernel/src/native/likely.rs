@@ -3,7 +3,7 @@
 use revm::{bytecode::opcode as op, primitives::U256};
 
 use super::{
-    ir::{Function, Node, NodeId},
+    ir::{Function, Guard, Node, NodeId},
     plan::Likely,
     reference::evaluate,
 };
@@ -25,23 +25,57 @@ fn width(bits: usize) -> usize {
 
 /// Bounds for inputs and for results that can wrap, from rows that keep all guards.
 pub fn likely_bounds(function: &Function, rows: &[Vec<U256>]) -> Vec<Likely> {
-    let (mut highest, mut values) = (vec![0; function.nodes.len()], Vec::new());
-    let mut seen = false;
+    let mut highest = vec![None; function.nodes.len()];
+    note_widths(function, rows, &vec![true; function.nodes.len()], &mut highest);
+    bounds(&function.nodes, &highest)
+}
+
+/// One leaf of a tree: what leads to it, and rows that came there.
+pub struct Seen {
+    pub guards: Vec<Guard>,
+    pub outputs: Vec<NodeId>,
+    pub rows: Vec<Vec<U256>>,
+}
+
+/// The same for a tree: a node is as wide as on the rows of the leaves that need it.
+pub fn likely_bounds_of_leaves(nodes: &[Node], leaves: &[Seen]) -> Vec<Likely> {
+    let mut highest = vec![None; nodes.len()];
+    let mut function = Function { nodes: nodes.to_vec(), ..Function::default() };
+    for leaf in leaves {
+        let mut needed = vec![false; nodes.len()];
+        let wanted = leaf.guards.iter().map(|guard| guard.node).chain(leaf.outputs.iter().copied());
+        wanted.for_each(|node| needed[node as usize] = true);
+        // Operands come before what uses them: one pass from the end finds all.
+        for id in (0..nodes.len()).rev() {
+            if needed[id] {
+                nodes[id].operands(|operand| needed[operand as usize] = true);
+            }
+        }
+        function.guards.clone_from(&leaf.guards);
+        note_widths(&function, &leaf.rows, &needed, &mut highest);
+    }
+    bounds(nodes, &highest)
+}
+
+/// Note the bits of the highest values on rows that keep all guards.
+fn note_widths(function: &Function, rows: &[Vec<U256>], needed: &[bool], highest: &mut [Option<usize>]) {
+    let mut values = Vec::new();
     for row in rows {
         if evaluate(function, row, &mut values).is_none() {
             continue;
         }
-        seen = true;
-        for (highest, value) in highest.iter_mut().zip(&values) {
-            *highest = value.bit_len().max(*highest);
+        for ((highest, value), _) in highest.iter_mut().zip(&values).zip(needed).filter(|(_, needed)| **needed) {
+            *highest = Some(value.bit_len().max(highest.unwrap_or(0)));
         }
     }
-    if !seen {
-        return Vec::new();
-    }
+}
+
+fn bounds(nodes: &[Node], highest: &[Option<usize>]) -> Vec<Likely> {
     let can_wrap = |node: &Node| {
         matches!(node, Node::Input { .. } | Node::Pure(op::ADD | op::SUB | op::MUL | op::SHL | op::EXP, _))
     };
-    let bounds = function.nodes.iter().zip(highest).enumerate().filter(|(_, (node, _))| can_wrap(node));
-    bounds.map(|(at, (_, bits))| (at as NodeId, width(bits).min(256) as u16)).filter(|(_, bits)| *bits <= 192).collect()
+    let seen = nodes.iter().zip(highest).enumerate().filter(|(_, (node, _))| can_wrap(node));
+    seen.filter_map(|(at, (_, bits))| Some((at as NodeId, width((*bits)?).min(256) as u16)))
+        .filter(|(_, bits)| *bits <= 192)
+        .collect()
 }

@@ -31,7 +31,7 @@ pub struct Draft {
 }
 
 /// Where the function's inputs come from.
-struct Reads {
+pub struct Reads {
     leaves: Vec<Leaf>,
     /// What keys of slots are computed from.
     keys: Graph,
@@ -59,18 +59,18 @@ pub struct Code {
 #[derive(Default)]
 pub struct Room {
     keys: Values,
-    inputs: Vec<u64>,
+    pub inputs: Vec<u64>,
     pub words: Values,
 }
 
 /// Whether an expression is read rather than computed.
-fn is_leaf(expression: &Expression) -> bool {
+pub fn is_leaf(expression: &Expression) -> bool {
     use Expression::{Account, Block, Input, Place, Slot};
     matches!(expression, Input(_) | Block(_) | Place(..) | Slot(..) | Account(..))
 }
 
 /// All that `wanted` is made of, operands first; `below` says whether to look behind leaves too.
-fn cone(graph: &Graph, wanted: impl IntoIterator<Item = Node>, below: bool) -> Vec<Node> {
+pub fn cone(graph: &Graph, wanted: impl IntoIterator<Item = Node>, below: bool) -> Vec<Node> {
     let mut open: Vec<Node> = wanted.into_iter().collect();
     let mut found = std::collections::BTreeSet::new();
     while let Some(node) = open.pop() {
@@ -82,7 +82,7 @@ fn cone(graph: &Graph, wanted: impl IntoIterator<Item = Node>, below: bool) -> V
 }
 
 impl Reads {
-    fn new(graph: &Graph, leaves: &[Node]) -> Self {
+    pub fn new(graph: &Graph, leaves: &[Node]) -> Self {
         let keyed = |node: &Node| matches!(graph.expression(*node), Expression::Slot(..) | Expression::Account(..));
         let before = cone(graph, leaves.iter().copied().filter(keyed), true);
         let (keys, numbers) = graph.part(&before);
@@ -100,7 +100,7 @@ impl Reads {
     }
 
     /// Read the inputs of a row; false if only the interpreter can.
-    fn gather(&self, room: &mut Room, row: &mut impl Surroundings) -> bool {
+    pub fn gather(&self, room: &mut Room, row: &mut impl Surroundings) -> bool {
         let Room { keys, inputs, .. } = room;
         if !self.schedule.is_empty() {
             keys.words.clear();
@@ -144,12 +144,7 @@ impl Draft {
             maker.make(*node);
         }
         for (guard, value) in guards {
-            let condition = match (guard.only_truth, value.is_zero()) {
-                (true, true) => Condition::Zero,
-                (true, false) => Condition::NonZero,
-                (false, _) => Condition::Equal(*value),
-            };
-            maker.builder.guard(maker.made[&guard.node], condition);
+            maker.builder.guard(maker.made[&guard.node], condition(guard, *value));
         }
         for result in &results {
             maker.builder.output(maker.made[result]);
@@ -202,15 +197,24 @@ impl Draft {
     }
 }
 
+/// What a guard asks of its node.
+pub fn condition(guard: &Guard, value: U256) -> Condition {
+    match (guard.only_truth, value.is_zero()) {
+        (true, true) => Condition::Zero,
+        (true, false) => Condition::NonZero,
+        (false, _) => Condition::Equal(value),
+    }
+}
+
 /// Builds the function of a path from the expressions of its graph.
-struct Maker<'a> {
-    graph: &'a Graph,
-    builder: Builder,
-    made: HashMap<Node, NodeId>,
+pub struct Maker<'a> {
+    pub graph: &'a Graph,
+    pub builder: Builder,
+    pub made: HashMap<Node, NodeId>,
 }
 
 impl Maker<'_> {
-    fn make(&mut self, node: Node) {
+    pub fn make(&mut self, node: Node) {
         if self.made.contains_key(&node) {
             return;
         }
@@ -300,7 +304,7 @@ impl Code {
 }
 
 /// Words as limbs, lowest first.
-fn limbs(words: &mut [U256]) -> &mut [u64] {
+pub fn limbs(words: &mut [U256]) -> &mut [u64] {
     let length = 4 * words.len();
     // SAFETY: a word is transparent over its four limbs, and the slice is borrowed as long as the words are.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), length) }

@@ -9,26 +9,34 @@ use std::{
     time::Instant,
 };
 
-use super::{code::Draft, paths::HotPaths, statistics::Counts};
+use super::{branches::TreeDraft, code::Draft, paths::HotPaths, statistics::Counts, whole::ProgramSite};
 
-/// A path to be compiled. By the time it is, its site may have forgotten it.
-pub struct Order {
-    pub draft: Draft,
-    pub step: usize,
-    pub into: Weak<HotPaths>,
-    pub counts: Arc<Counts>,
+/// A path, or the paths of a program, to be compiled. By the time they are, they may be forgotten.
+pub enum Order {
+    Path { draft: Draft, step: usize, into: Weak<HotPaths>, counts: Arc<Counts> },
+    Program { draft: Box<TreeDraft>, into: Weak<ProgramSite> },
 }
 
 impl Order {
     fn carry_out(self) {
-        let Self { draft, step, into, counts } = self;
-        let Some(into) = into.upgrade() else { return };
         let started = Instant::now();
-        if let Some(code) = draft.compile() {
-            into.add(step, code);
-            counts.compiled.fetch_add(1, Relaxed);
+        match self {
+            Self::Path { draft, step, into, counts } => {
+                let Some(into) = into.upgrade() else { return };
+                if let Some(code) = draft.compile() {
+                    into.add(step, code);
+                    counts.compiled.fetch_add(1, Relaxed);
+                }
+                counts.compiling.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
+            }
+            Self::Program { draft, into } => {
+                let Some(into) = into.upgrade() else { return };
+                let code = draft.compile();
+                let counts = &into.recorded.counts;
+                counts.compiling.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
+                into.compiled(code);
+            }
         }
-        counts.compiling.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
     }
 }
 

@@ -4,17 +4,22 @@
 //! of a path stand the status, output, writes and gas of the transaction. Where a guard fails nothing has been
 //! written, and the row goes to the interpreter, which records the new path within a budget.
 
+mod branches;
 mod cache;
 mod code;
 mod compare;
 mod compiler;
+mod growth;
 mod paths;
+mod recorded;
 mod row;
 mod runner;
 mod shape;
 mod show;
 mod site;
 mod statistics;
+mod twin;
+mod whole;
 
 use std::sync::{Arc, RwLock, atomic::AtomicUsize};
 
@@ -28,20 +33,29 @@ use revm::{
 use crate::{
     machine::{Failure, Machine, Rules, Settings},
     overlay::Overlay,
+    program::Program,
     trace::{Fact, Places, Watch},
     world::World,
 };
 use cache::Waiting;
+pub use compare::touched;
 pub use compiler::finish as finish_compiling;
 use row::RowView;
 pub use runner::Runner;
-pub use shape::Shape;
+pub use shape::{Shape, affords_any};
 use show::SiteShown;
 use site::Site;
 pub use statistics::SiteStatistics;
+use whole::ProgramSite;
+pub use whole::Row as RunningRow;
 
 /// Call sites of one fleet; the calls of further ones are interpreted.
 const MOST_SITES: usize = 1 << 12;
+
+/// Programs of one fleet that are replayed as a whole.
+const MOST_PROGRAMS: usize = 64;
+/// The setting that leaves programs to their operations: `MAYAVI_WHOLE_PROGRAMS=0`.
+const SETTING: &str = "MAYAVI_WHOLE_PROGRAMS";
 
 /// Whether transactions are replayed, and whether each replay is also interpreted and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +107,8 @@ pub struct Specialiser {
     /// What of the block is equal in every row whose calls are replayed.
     block: BlockEnv,
     sites: RwLock<HashMap<(u64, Address, Address), Arc<Site>>>,
+    /// Programs that are replayed as a whole; none where only their calls are.
+    programs: Option<RwLock<HashMap<(u64, usize, usize), Arc<ProgramSite>>>>,
     /// Expressions and steps of all sites.
     held: AtomicUsize,
     /// Paths of another process whose calls have not come up yet.
@@ -113,6 +129,7 @@ impl Specialiser {
             params: GasParams::new_spec(settings.spec),
             block: block.clone(),
             sites: RwLock::default(),
+            programs: std::env::var(SETTING).map_or(true, |value| value.trim() != "0").then(RwLock::default),
             held: AtomicUsize::default(),
             waiting: Waiting::default(),
             settings: *settings,
@@ -155,6 +172,22 @@ impl Specialiser {
         Some(Arc::clone(sites.entry(key).or_insert_with(new)))
     }
 
+    /// The paths of a program; none where there are too many, or where only calls are replayed.
+    fn program(&self, program: &Program, machine: &mut Machine) -> Option<Arc<ProgramSite>> {
+        let (known, key) = (self.programs.as_ref()?, program.key());
+        if let Some(site) = known.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&key) {
+            return Some(Arc::clone(site));
+        }
+        let mut known = known.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let next = known.len();
+        if next >= MOST_PROGRAMS && !known.contains_key(&key) {
+            return None;
+        }
+        let closed = machine.database().world.closed;
+        let index = (MOST_SITES + next) as u64;
+        Some(Arc::clone(known.entry(key).or_insert_with(|| Arc::new(ProgramSite::new(index, program, closed)))))
+    }
+
     pub fn interpret(&self, machine: &mut Machine, tx: TxEnv, commit: bool) -> Result<ExecutionResult, Failure> {
         let (result, state) = machine.run(tx)?;
         if commit {
@@ -163,7 +196,8 @@ impl Specialiser {
         Ok(result)
     }
 
-    fn commit(&self, machine: &mut Machine, state: EvmState) {
+    /// Keep the effects of an interpreted transaction.
+    pub fn commit(&self, machine: &mut Machine, state: EvmState) {
         self.watch.change_by(&state);
         machine.overlay().apply_numbered(state, |address, key| self.places.find(address, key));
     }
@@ -203,6 +237,16 @@ impl Specialiser {
         let wanted = sites.values().filter(|site| selector.is_none_or(|selector| site.selector() == selector));
         let mut all: Vec<SiteShown> = wanted.map(|site| site.show()).collect();
         all.sort_unstable_by_key(|site| (site.to, site.selector, site.sender));
+        all
+    }
+
+    /// Counts of every program: its number, and what became of its rows.
+    pub fn program_statistics(&self) -> Vec<(u64, SiteStatistics)> {
+        let Some(programs) = &self.programs else { return Vec::new() };
+        let programs = programs.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let counts = |site: &Arc<ProgramSite>| site.recorded.counts.statistics(Address::ZERO, Address::ZERO, [0; 4]);
+        let mut all: Vec<_> = programs.values().map(|site| (site.program, counts(site))).collect();
+        all.sort_unstable_by_key(|(program, _)| *program);
         all
     }
 

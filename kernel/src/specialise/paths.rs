@@ -20,8 +20,6 @@ use super::{
 };
 use crate::trace::{End, Guard, Origins, Replay, SavedTree, Tree, Values};
 
-/// Replays of a path after which it becomes code.
-const WARM: u32 = 512;
 /// Rows that its code refused after which it is compiled again, for wider values; and how often.
 const REFUSED: u32 = 1_024;
 const MOST_VERSIONS: u32 = 6;
@@ -147,11 +145,14 @@ pub struct Paths {
     pub hot: Arc<HotPaths>,
     /// Paths that were given to the compiler.
     ordered: AtomicU32,
+    /// Replays of a path after which it becomes code.
+    warm: u32,
 }
 
 impl Paths {
-    pub fn new() -> Self {
-        Self { tree: Tree::new(), known: HashMap::default(), hot: Arc::default(), ordered: AtomicU32::default() }
+    /// No paths yet; one becomes code after `warm` replays.
+    pub fn new(warm: u32) -> Self {
+        Self { tree: Tree::new(), known: HashMap::default(), hot: Arc::default(), ordered: AtomicU32::default(), warm }
     }
 
     pub fn saved(&self) -> SavedPaths {
@@ -170,8 +171,13 @@ impl Paths {
     }
 
     /// Take saved paths up, of calls with so many `inputs`. None where they do not hold together.
-    pub fn restored(saved: SavedPaths, inputs: usize, number: impl Fn(Address, U256) -> Option<u32>) -> Option<Self> {
-        let mut paths = Self { tree: Tree::restored(saved.tree, inputs, number)?, ..Self::new() };
+    pub fn restored(
+        saved: SavedPaths,
+        inputs: usize,
+        warm: u32,
+        number: impl Fn(Address, U256) -> Option<u32>,
+    ) -> Option<Self> {
+        let mut paths = Self { tree: Tree::restored(saved.tree, inputs, number)?, ..Self::new(warm) };
         let nodes = paths.tree.graph.len();
         for SavedKnown { step, guards, origins, rows } in saved.known {
             let within = guards.iter().all(|(guard, _)| (guard.node as usize) < nodes);
@@ -195,10 +201,8 @@ impl Paths {
             }
             let draft = Draft::new(&self.tree.graph, &known.guards, ending);
             let Some(draft) = draft.sampled_by(&making.rows) else { continue };
-            known.hits.store(WARM + 1, Relaxed);
-            let into = Arc::downgrade(&self.hot);
-            let order = Order { draft, step: *step, into, counts: Arc::clone(counts) };
-            making.draft = compile(order).map(|order| order.draft);
+            known.hits.store(self.warm + 1, Relaxed);
+            self.order(draft, *step, counts, &mut making.draft);
         }
     }
 
@@ -226,12 +230,12 @@ impl Paths {
     fn warm(&self, step: usize, values: &Values, counts: &Arc<Counts>) {
         let (Some(known), End::Transaction(ending)) = (self.known.get(&step), self.tree.end(step)) else { return };
         let hits = known.hits.fetch_add(1, Relaxed);
-        if hits < WARM {
+        if hits < self.warm {
             return;
         }
         let Ok(mut making) = known.making.try_lock() else { return };
         let Making { draft, rows } = &mut *making;
-        let refused = hits - WARM;
+        let refused = hits - self.warm;
         let again =
             refused > 0 && refused.is_multiple_of(REFUSED) && refused / REFUSED < MOST_VERSIONS && !rows.is_empty();
         if again || refused == 0 && self.ordered.fetch_add(1, Relaxed) < MOST_CODES {
@@ -242,7 +246,15 @@ impl Paths {
             *draft = Some(ready);
             return;
         }
+        self.order(ready, step, counts, draft);
+    }
+
+    /// Have a draft compiled; it goes `back` where it is to be asked for again.
+    fn order(&self, draft: Draft, step: usize, counts: &Arc<Counts>, back: &mut Option<Draft>) {
         let into = Arc::downgrade(&self.hot);
-        *draft = compile(Order { draft: ready, step, into, counts: Arc::clone(counts) }).map(|order| order.draft);
+        if let Some(Order::Path { draft, .. }) = compile(Order::Path { draft, step, into, counts: Arc::clone(counts) })
+        {
+            *back = Some(draft);
+        }
     }
 }

@@ -72,13 +72,29 @@ pub fn keep(
     (number, ending): (u64, &Ending),
     values: &Values,
     sender: Address,
-    (watch, places): (&Watch, &Places),
+    noted: (&Watch, &Places),
 ) -> Result<(), Miss> {
-    if !database.overlay.raise_nonce(sender) {
+    raise_nonce(database, sender, 1)?;
+    keep_changes(database, (number, ending), values, noted)
+}
+
+/// An account has sent so many transactions.
+pub fn raise_nonce(database: &mut RowDatabase, sender: Address, by: u64) -> Result<(), Miss> {
+    if !database.overlay.raise_nonce(sender, by) {
         let mut info = database.basic(sender)?.unwrap_or_default();
-        info.nonce = info.nonce.saturating_add(1);
+        info.nonce = info.nonce.saturating_add(by);
         database.overlay.set_info(sender, info);
     }
+    Ok(())
+}
+
+/// Keep the accounts and slots of an ending.
+pub fn keep_changes(
+    database: &mut RowDatabase,
+    (number, ending): (u64, &Ending),
+    values: &Values,
+    (watch, places): (&Watch, &Places),
+) -> Result<(), Miss> {
     if !database.overlay.plane.settle(number) {
         for address in &ending.touched {
             if database.overlay.get(address).is_none() {

@@ -12,11 +12,7 @@ use revm::{
 };
 
 use super::{
-    Answer, Call, Mode, Specialiser,
-    code::Room,
-    paths::{Hot, HotList, HotPaths},
-    row::keep,
-    site::Site,
+    Answer, Call, Mode, Specialiser, code::Room, paths::Hot, recorded::AtHand, row::keep, site::Site, whole::Whole,
 };
 use crate::{
     machine::{Failure, Machine},
@@ -38,37 +34,23 @@ const COMPARED: u32 = 2;
 struct Met {
     key: (u64, Address, Address),
     site: Arc<Site>,
-    generation: u64,
-    shared: Arc<HotPaths>,
-    version: u64,
-    list: HotList,
+    hand: AtHand,
     hits: Cell<u64>,
 }
 
 impl Met {
     fn new(key: (u64, Address, Address), site: Arc<Site>) -> Self {
-        let (shared, list) = (Arc::default(), HotList::default());
-        Self { key, site, generation: u64::MAX, shared, version: 0, list, hits: Cell::new(0) }
+        Self { key, site, hand: AtHand::default(), hits: Cell::new(0) }
     }
 
-    /// Whether there is code that may be used. The order matters: paths are forgotten before they are fresh again.
     fn is_ready(&mut self) -> bool {
-        if self.site.is_stale() {
-            return false;
-        }
-        let generation = self.site.generation();
-        if generation != self.generation || self.shared.version() != self.version {
-            let Some(shared) = self.site.hot() else { return false };
-            let Some((version, list)) = shared.list() else { return false };
-            (self.shared, self.version, self.list, self.generation) = (shared, version, list, generation);
-        }
-        !self.list.is_empty()
+        self.hand.is_ready(&self.site.recorded)
     }
 }
 
 impl Drop for Met {
     fn drop(&mut self) {
-        self.site.count_native(self.hits.get());
+        self.site.recorded.count_native(self.hits.get());
     }
 }
 
@@ -80,12 +62,14 @@ pub struct Runner<'a> {
     met: Vec<Met>,
     /// Slots read outside transactions, by a few bits of their keys.
     lately: Vec<Lately>,
-    room: Room,
+    pub(super) room: Room,
+    /// The program that its rows run.
+    pub(super) whole: Option<Whole>,
 }
 
 impl<'a> Runner<'a> {
     pub fn new(all: &'a Specialiser) -> Self {
-        Self { all, met: Vec::new(), lately: Vec::new(), room: Room::default() }
+        Self { all, met: Vec::new(), lately: Vec::new(), room: Room::default(), whole: None }
     }
 
     /// Read a slot outside a transaction.
@@ -124,13 +108,13 @@ impl<'a> Runner<'a> {
             return all.interpret(machine, tx()?, call.commit).map(Answer::Interpreted);
         };
         let (met, room) = (&mut self.met[at], &mut self.room);
-        let began = met.site.is_timed().then(Instant::now);
+        let began = met.site.recorded.counts.is_timed().then(Instant::now);
         let found = if met.is_ready() { find(met, room, machine, block, call, all) } else { None };
         let Some((hot, data)) = found else { return met.site.call(all, machine, block, call, began, tx) };
         met.hits.set(met.hits.get() + 1);
         let hits = hot.hits.fetch_add(1, Relaxed);
         if hits % SORTED_EVERY == SORTED_EVERY - 1 {
-            met.shared.sort();
+            met.hand.sort();
         }
         let (ending, values) = (&hot.code.ending, &room.words);
         let gas = ending.gas.used(values, &all.params, data, ending.success);
@@ -138,12 +122,12 @@ impl<'a> Runner<'a> {
         if began.is_some() || all.mode == Mode::Check || seldom {
             let replayed = began.map(|began| began.elapsed());
             met.site.verify(all, machine, call, (ending, values, gas), tx()?, replayed, |result, machine| {
-                met.site.logs_differ(all, (met.generation, hot.step), result, machine, block, call)
+                met.site.logs_differ(all, (met.hand.generation(), hot.step), result, machine, block, call)
             })?;
         }
         let output = if ending.output.bytes.is_empty() { Vec::new() } else { values.write(&ending.output) };
         if call.commit {
-            let number = met.site.number(met.generation, hot.step);
+            let number = met.site.recorded.number(met.hand.generation(), hot.step);
             keep(machine.database(), (number, ending), values, call.sender, (&all.watch, &all.places))
                 .map_err(|miss| Failure::Missing(vec![miss]))?;
         }
@@ -179,6 +163,6 @@ fn find<'m>(
 ) -> Option<(&'m Arc<Hot>, DataGas)> {
     let data = met.site.data_gas(call)?;
     let mut view = all.view(machine, block, call);
-    let hot = met.list.iter().take(MOST_TRIES).find(|hot| hot.code.run(room, &mut view))?;
+    let hot = met.hand.list.iter().take(MOST_TRIES).find(|hot| hot.code.run(room, &mut view))?;
     Some((hot, data))
 }

@@ -10,6 +10,7 @@ use revm::{
     primitives::{HashMap, HashSet, U256},
 };
 
+use super::Specialiser;
 use crate::trace::DataGas;
 
 /// Shapes that are remembered; one that comes again after that is a new one.
@@ -75,6 +76,11 @@ impl Tariff {
         };
         (data.intrinsic.max(data.floor) <= self.limit).then_some(data)
     }
+}
+
+/// Whether the gas limit of a template allows its calldata, whatever fills the holes.
+pub fn affords_any(shape: &Shape, all: &Specialiser) -> bool {
+    Tariff::new(shape, &all.params).of(&vec![U256::MAX; shape.holes.len()]).is_some()
 }
 
 #[inline]

@@ -2,10 +2,10 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        PoisonError,
         atomic::{
-            AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
-            Ordering::{Acquire, Relaxed, Release},
+            AtomicU32,
+            Ordering::{Acquire, Relaxed},
         },
     },
     time::{Duration, Instant},
@@ -21,15 +21,16 @@ use revm::{
 use super::{
     Answer, Call, Mode, Specialiser,
     compare::{difference, logs_differ, touched},
-    paths::{HotPaths, Known, Paths, SavedPaths},
+    paths::{Known, Paths, SavedPaths},
+    recorded::Recorded,
     row::keep,
     shape::Tariff,
     show::SiteShown,
-    statistics::{Counts, SiteStatistics},
+    statistics::SiteStatistics,
 };
 use crate::{
     machine::{Failure, Machine},
-    trace::{DataGas, End, Ending, Fact, MOST_NODES, Recorder, Replay, Stale, Values},
+    trace::{DataGas, End, Ending, Fact, Recorder, Replay, Values},
 };
 
 /// When a site records.
@@ -57,33 +58,22 @@ impl Pace {
     }
 }
 
+/// Replays of a path after which it becomes code.
+const WARM: u32 = 512;
 /// Recordings of one site.
 const MOST_RECORDINGS: u64 = 4_096;
-/// Expressions and steps of all paths of a fleet, about 150 bytes each.
-const MOST_HELD: usize = 1 << 19;
 /// Hits of each path that are also interpreted, whatever the mode.
 const COMPARED: u32 = 2;
 /// Calls after which a site must have replayed one in eight, or it is left to the interpreter for good.
 const TRIAL: u64 = 20_000;
 
 pub struct Site {
-    /// Its number among the sites of the fleet, and how often its paths were forgotten.
-    index: u64,
-    generation: AtomicU64,
     to: Address,
     sender: Address,
     selector: [u8; 4],
     holes: Vec<usize>,
     tariff: Tariff,
-    paths: RwLock<Paths>,
-    stale: Stale,
-    /// Whether its graph takes no more expressions.
-    full: AtomicBool,
-    /// Expressions and steps of its paths.
-    held: AtomicUsize,
-    /// Memory for the values of one replay each.
-    spare: Mutex<Vec<Values>>,
-    counts: Arc<Counts>,
+    pub recorded: Recorded,
 }
 
 impl Site {
@@ -92,58 +82,18 @@ impl Site {
         let there = call.shape.data.len().min(4);
         selector[..there].copy_from_slice(&call.shape.data[..there]);
         Self {
-            index,
-            generation: AtomicU64::default(),
             to: call.to,
             sender: call.sender,
             selector,
             holes: call.shape.holes.clone(),
             tariff: Tariff::new(call.shape, params),
-            paths: RwLock::new(Paths::new()),
-            stale: Stale::default(),
-            full: AtomicBool::default(),
-            held: AtomicUsize::default(),
-            spare: Mutex::default(),
-            counts: Arc::default(),
+            recorded: Recorded::new(index, WARM),
         }
-    }
-
-    /// The number of an ending among all there ever are in the fleet.
-    pub fn number(&self, generation: u64, step: usize) -> u64 {
-        self.index << 48 | (generation & 0xffff) << 32 | step as u64
-    }
-
-    /// How often its paths were forgotten.
-    pub fn generation(&self) -> u64 {
-        self.generation.load(Acquire)
-    }
-
-    /// Whether its paths are to be forgotten, or not to be used.
-    pub fn is_stale(&self) -> bool {
-        self.stale.load(Acquire) || self.counts.is_off()
-    }
-
-    /// Its paths that are code; none while they change.
-    pub fn hot(&self) -> Option<Arc<HotPaths>> {
-        Some(Arc::clone(&self.paths.try_read().ok()?.hot))
     }
 
     /// What the calldata of a call costs; none where the gas limit may not allow it.
     pub fn data_gas(&self, call: &Call<'_>) -> Option<DataGas> {
         self.tariff.of(call.holes)
-    }
-
-    pub fn is_timed(&self) -> bool {
-        self.counts.is_timed()
-    }
-
-    /// Count hits of machine code.
-    pub fn count_native(&self, hits: u64) {
-        if hits > 0 {
-            [&self.counts.calls, &self.counts.hits, &self.counts.native]
-                .into_iter()
-                .for_each(|count| _ = count.fetch_add(hits, Relaxed));
-        }
     }
 
     /// Interpret a replayed call too, before it is kept. A difference is an error.
@@ -161,7 +111,7 @@ impl Site {
         let began = Instant::now();
         let (result, state) = machine.run(tx)?;
         if let Some(replayed) = replayed.filter(|_| all.mode == Mode::On) {
-            self.counts.time(replayed, began.elapsed());
+            self.recorded.counts.time(replayed, began.elapsed());
         }
         let found = difference(ending, values, gas, (&result, &state), call.sender);
         match found.or_else(|| logs(&result, machine)) {
@@ -180,8 +130,8 @@ impl Site {
         block: &BlockEnv,
         call: &Call<'_>,
     ) -> Option<String> {
-        let paths = self.paths.read().unwrap_or_else(PoisonError::into_inner);
-        if generation != self.generation() {
+        let paths = self.recorded.paths.read().unwrap_or_else(PoisonError::into_inner);
+        if generation != self.recorded.generation() {
             return None;
         }
         self.logs_of_path_differ(all, &paths, step, result, machine, block, call)
@@ -207,29 +157,6 @@ impl Site {
         logs_differ(ending, &values, result)
     }
 
-    fn take_values(&self) -> Values {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
-    }
-
-    /// Give memory back, while the paths are still held: it belongs to this very graph.
-    fn give_values(&self, values: Values) {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(values);
-    }
-
-    /// Forget all paths, because something they rely on has changed.
-    fn refresh(&self, all: &Specialiser) {
-        let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
-        if self.stale.load(Acquire) {
-            *paths = Paths::new();
-            all.held.fetch_sub(self.held.swap(0, Relaxed), Relaxed);
-            self.full.store(false, Relaxed);
-            self.generation.fetch_add(1, Release);
-            self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
-            self.counts.resets.fetch_add(1, Relaxed);
-            self.stale.store(false, Release);
-        }
-    }
-
     pub fn call(
         &self,
         all: &Specialiser,
@@ -239,21 +166,22 @@ impl Site {
         began: Option<Instant>,
         tx: impl FnOnce() -> Result<TxEnv, Failure>,
     ) -> Result<Answer, Failure> {
-        let calls = self.counts.calls.fetch_add(1, Relaxed) + 1;
+        let calls = self.recorded.counts.calls.fetch_add(1, Relaxed) + 1;
         let interpret = |machine: &mut Machine, tx| all.interpret(machine, tx, call.commit).map(Answer::Interpreted);
-        let data = self.tariff.of(call.holes).filter(|_| self.is_begun(all.mode, calls) && !self.counts.is_off());
+        let begun = self.is_begun(all.mode, calls) && !self.recorded.counts.is_off();
+        let data = self.tariff.of(call.holes).filter(|_| begun);
         let Some(data) = data else { return interpret(machine, tx()?) };
-        if self.stale.load(Acquire) {
-            self.refresh(all);
+        if self.recorded.stale.load(Acquire) {
+            self.recorded.refresh(all);
         }
         // While another thread records here, the interpreter is faster than waiting.
-        let Ok(paths) = self.paths.try_read() else { return interpret(machine, tx()?) };
-        let mut values = self.take_values();
+        let Ok(paths) = self.recorded.paths.try_read() else { return interpret(machine, tx()?) };
+        let mut values = self.recorded.take_values();
         let mut view = all.view(machine, block, call);
-        match paths.replay(&mut values, &mut view, &self.counts) {
+        match paths.replay(&mut values, &mut view, &self.recorded.counts) {
             Replay::End(step) => {
                 let End::Transaction(ending) = paths.tree.end(step) else { return interpret(machine, tx()?) };
-                self.counts.hits.fetch_add(1, Relaxed);
+                self.recorded.counts.hits.fetch_add(1, Relaxed);
                 let gas = ending.gas.used(&values, &all.params, data, ending.success);
                 let replayed = began.map(|began| began.elapsed());
                 if replayed.is_some() || self.is_compared(all, &paths, step) {
@@ -266,20 +194,20 @@ impl Site {
                 if call.commit {
                     keep(
                         machine.database(),
-                        (self.number(self.generation(), step), ending),
+                        (self.recorded.number(self.recorded.generation(), step), ending),
                         &values,
                         call.sender,
                         (&all.watch, &all.places),
                     )
                     .map_err(|miss| Failure::Missing(vec![miss]))?;
                 }
-                self.give_values(values);
+                self.recorded.give_values(values);
                 drop(paths);
                 Ok(Answer::Replayed { success, gas, output, code_ran })
             }
             Replay::Unknown(step) => {
-                self.counts.missed(step, || paths.tree.describe(step));
-                self.give_values(values);
+                self.recorded.counts.missed(step, || paths.tree.describe(step));
+                self.recorded.give_values(values);
                 drop(paths);
                 if self.may_record(all.mode, calls) {
                     self.record(all, machine, block, call, tx()?, data)
@@ -288,8 +216,8 @@ impl Site {
                 }
             }
             Replay::Interpret => {
-                self.counts.left.fetch_add(1, Relaxed);
-                self.give_values(values);
+                self.recorded.counts.left.fetch_add(1, Relaxed);
+                self.recorded.give_values(values);
                 drop(paths);
                 interpret(machine, tx()?)
             }
@@ -311,7 +239,7 @@ impl Site {
     }
 
     fn may_record(&self, mode: Mode, calls: u64) -> bool {
-        let counts = &self.counts;
+        let counts = &self.recorded.counts;
         let (hits, recordings) = (counts.hits.load(Relaxed), counts.recordings.load(Relaxed));
         if calls >= TRIAL && hits < calls / 8 {
             counts.switch_off("few calls are replayed");
@@ -319,7 +247,7 @@ impl Site {
         }
         let pace = Pace::of(mode);
         let paid = pace.advance + calls / pace.calls + hits / pace.hits;
-        !self.full.load(Relaxed) && recordings < MOST_RECORDINGS.min(paid)
+        !self.recorded.full.load(Relaxed) && recordings < MOST_RECORDINGS.min(paid)
     }
 
     /// Interpret a call, and know its path from now on.
@@ -333,14 +261,14 @@ impl Site {
         data: DataGas,
     ) -> Result<Answer, Failure> {
         let started = Instant::now();
-        let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
+        let mut paths = self.recorded.paths.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have recorded the same path while this one waited.
         let mut view = all.view(machine, block, call);
         if !matches!(paths.tree.replay(&mut Values::default(), &mut view), Replay::Unknown(_)) {
             drop(paths);
             return all.interpret(machine, tx, call.commit).map(Answer::Interpreted);
         }
-        self.counts.recordings.fetch_add(1, Relaxed);
+        self.recorded.counts.recordings.fetch_add(1, Relaxed);
         let mut recorder = Recorder::of_transaction(&mut paths.tree.graph, &self.holes, &all.watch, &all.places);
         let (result, state) = machine.record_transaction(tx, &mut recorder)?;
         let (mut path, folded) = recorder.finish_transaction(&result, touched(&state, call.sender));
@@ -353,18 +281,15 @@ impl Site {
             let fixed = ending.writes.iter().filter_map(|write| Some((write.address, graph.as_constant(write.key)?)));
             all.watch.change(fixed.map(|(address, key)| Fact::Slot(address, key)));
         }
-        let stale = self.stale.load(Acquire);
-        if !stale && all.watch.rely(&folded, &self.stale) {
+        let stale = self.recorded.stale.load(Acquire);
+        if !stale && all.watch.rely(&folded, &self.recorded.stale) {
             self.add(all, &mut paths, path, machine, block, call, (&result, &state), data)?;
         } else {
-            self.counts.discarded.fetch_add(1, Relaxed);
+            self.recorded.counts.discarded.fetch_add(1, Relaxed);
         }
-        let size = paths.tree.size();
-        let others = all.held.load(Relaxed).saturating_sub(self.held.swap(size, Relaxed));
-        all.held.store(others + size, Relaxed);
-        self.full.store(paths.tree.graph.len() > MOST_NODES || others + size > MOST_HELD, Relaxed);
+        self.recorded.weigh(all, &paths);
         drop(paths);
-        self.counts.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
+        self.recorded.counts.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
         if call.commit {
             all.commit(machine, state);
         }
@@ -399,7 +324,7 @@ impl Site {
                     };
                     paths.tree.evaluate(&wanted, &mut values, &mut view);
                     paths.known.insert(step, Known::new(guards, origins));
-                    self.counts.paths.fetch_add(1, Relaxed);
+                    self.recorded.counts.paths.fetch_add(1, Relaxed);
                     let Some(ending) = paths.tree.ending_mut(step) else { return Ok(()) };
                     settle_gas(ending, &values, &all.params);
                     let gas = ending.gas.used(&values, &all.params, data, ending.success);
@@ -407,7 +332,7 @@ impl Site {
                         .or_else(|| logs_differ(ending, &values, result))
                 }
                 Replay::Interpret => {
-                    self.counts.fruitless.fetch_add(1, Relaxed);
+                    self.recorded.counts.fruitless.fetch_add(1, Relaxed);
                     None
                 }
                 Replay::Unknown(_) if !replayable => None,
@@ -418,7 +343,7 @@ impl Site {
         match all.mode {
             Mode::Check => Err(self.wrong(&format!("while it was recorded, {found}"), call)),
             Mode::On => {
-                self.counts.switch_off(&found);
+                self.recorded.counts.switch_off(&found);
                 Ok(())
             }
         }
@@ -426,35 +351,22 @@ impl Site {
 
     /// Whether its calls are looked at: enough of them were made, or another process has recorded paths.
     fn is_begun(&self, mode: Mode, calls: u64) -> bool {
-        calls > Pace::of(mode).before || self.counts.cached.load(Relaxed) > 0
+        calls > Pace::of(mode).before || self.recorded.counts.cached.load(Relaxed) > 0
     }
 
     /// Its paths as data, and what they rely on; none where there are none to keep.
     pub fn saved(&self, all: &Specialiser) -> Option<(Vec<Fact>, SavedPaths)> {
-        let paths = self.paths.read().unwrap_or_else(PoisonError::into_inner);
-        let kept = !self.is_stale() && !paths.known.is_empty();
-        kept.then(|| (all.watch.relied_on_by(&self.stale), paths.saved()))
+        self.recorded.saved(all)
     }
 
     /// Take up paths of another process, before the first call. False where they do not fit.
     pub fn take_up(&self, all: &Specialiser, folded: &[Fact], saved: SavedPaths) -> bool {
-        let number = |address, key| all.places.number(address, key);
-        let Some(taken) = Paths::restored(saved, self.holes.len(), number) else { return false };
-        let graph = &taken.tree.graph;
-        let writes = taken.tree.endings().flat_map(|ending| &ending.writes);
-        let fixed = writes.filter_map(|write| Some(Fact::Slot(write.address, graph.as_constant(write.key)?)));
-        all.watch.change(fixed);
-        let size = taken.tree.size();
-        if all.held.load(Relaxed) + size > MOST_HELD || !all.watch.rely(folded, &self.stale) {
-            return false;
+        let taken = self.recorded.take_up(all, folded, saved, self.holes.len());
+        if taken {
+            let paths = self.recorded.paths.read().unwrap_or_else(PoisonError::into_inner);
+            paths.compile_again(&self.recorded.counts);
         }
-        all.held.fetch_add(size, Relaxed);
-        self.held.store(size, Relaxed);
-        let count = taken.known.len() as u64;
-        [&self.counts.paths, &self.counts.cached].into_iter().for_each(|each| each.store(count, Relaxed));
-        taken.compile_again(&self.counts);
-        *self.paths.write().unwrap_or_else(PoisonError::into_inner) = taken;
-        true
+        taken
     }
 
     pub fn selector(&self) -> [u8; 4] {
@@ -462,12 +374,12 @@ impl Site {
     }
 
     pub fn show(&self) -> SiteShown {
-        let paths = self.paths.read().unwrap_or_else(PoisonError::into_inner).show();
+        let paths = self.recorded.paths.read().unwrap_or_else(PoisonError::into_inner).show();
         SiteShown::new(self.to, self.sender, self.selector, paths)
     }
 
     pub fn statistics(&self) -> SiteStatistics {
-        self.counts.statistics(self.to, self.sender, self.selector)
+        self.recorded.counts.statistics(self.to, self.sender, self.selector)
     }
 }
 

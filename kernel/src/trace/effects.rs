@@ -12,8 +12,8 @@ use revm::{
 use super::{
     course::{Course, Step, Unmodelled},
     diamond::Choice,
-    ending::{LogShape, Store},
-    graph::{BlockField, Expression, Field, Node, Part, Text, ZERO},
+    ending::{LogShape, Store, Write},
+    graph::{BlockField, Expression, Field, Graph, Node, Part, Text, ZERO},
     instructions::{memory, peek},
     places::Places,
     shadow::{Frame, Origin},
@@ -67,6 +67,8 @@ pub struct Effects<'a> {
     pub exponents: Vec<Node>,
     pub choices: Vec<Choice>,
     pub logs: Vec<LogShape>,
+    /// Block number and time, where they are not those that the row began with.
+    pub time: Option<[Node; 2]>,
 }
 
 impl<'a> Effects<'a> {
@@ -83,7 +85,34 @@ impl<'a> Effects<'a> {
             exponents: Vec::new(),
             choices: Vec::new(),
             logs: Vec::new(),
+            time: None,
         }
+    }
+
+    /// The next transaction of the same row: slots stay as they are, all else begins anew.
+    pub fn next_transaction(&mut self) {
+        self.transient.clear();
+        self.journal.clear();
+        self.stores.clear();
+        self.exponents.clear();
+        self.choices.clear();
+        self.logs.clear();
+    }
+
+    /// Slots that are left with another expression than they were found with.
+    pub fn writes(&self, graph: &Graph) -> Vec<Write> {
+        let mut writes = Vec::new();
+        for (address, keys) in &self.keys {
+            for cell in keys.iter().filter_map(|key| self.cells.get(&(*address, *key))) {
+                if cell.current != cell.original {
+                    let fixed = graph.as_constant(cell.key);
+                    let place = fixed.and_then(|key| self.places.number(*address, key));
+                    let Cell { key, original, current: value } = *cell;
+                    writes.push(Write { address: *address, key, original, value, place });
+                }
+            }
+        }
+        writes
     }
 
     pub fn checkpoint(&self) -> Checkpoint {
@@ -139,8 +168,8 @@ impl<'a> Course<'a> {
         let account = interpreter.input.target_address();
         match opcode {
             op::SLOAD => {
-                let place = self.cell(frame, account, stack, before)?;
-                let current = self.effects()?.cells.get(&place).ok_or(Unmodelled)?.current;
+                let key = self.node(self.operand(frame, 0)?, peek(stack, 0))?;
+                let current = self.load(account, key, peek(stack, 0), before)?;
                 self.replace(frame, 1, current)?;
             }
             op::SSTORE => self.store(frame, account, stack, before)?,
@@ -152,7 +181,7 @@ impl<'a> Course<'a> {
                     op::NUMBER => BlockField::Number,
                     _ => BlockField::BaseFee,
                 };
-                let node = self.graph.block(field);
+                let node = self.block(field);
                 self.replace(frame, 0, node)?;
             }
             op::SELFBALANCE => {
@@ -196,17 +225,43 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// The slot whose key is on top of the stack. Which of the slots so far it is, if any, is the same on the path.
+    /// What the block says at this point.
+    pub fn block(&mut self, field: BlockField) -> Node {
+        match (field, self.effects.as_ref().and_then(|effects| effects.time)) {
+            (BlockField::Number, Some([number, _])) => number,
+            (BlockField::Timestamp, Some([_, timestamp])) => timestamp,
+            _ => self.graph.block(field),
+        }
+    }
+
+    /// What a slot holds at this point.
+    pub fn load(
+        &mut self,
+        account: Address,
+        key: Node,
+        value: U256,
+        before: &mut impl Before,
+    ) -> Result<Node, Unmodelled> {
+        let place = self.cell(account, key, value, before)?;
+        Ok(self.effects()?.cells.get(&place).ok_or(Unmodelled)?.current)
+    }
+
+    /// Write a slot outside a transaction.
+    pub fn put(&mut self, account: Address, key: Node, value: U256, new: Node, before: &mut impl Before) -> Step {
+        let place = self.cell(account, key, value, before)?;
+        self.effects()?.cells.get_mut(&place).ok_or(Unmodelled)?.current = new;
+        Ok(())
+    }
+
+    /// The slot with this key. Which of the slots so far it is, if any, is the same on the path.
     fn cell(
         &mut self,
-        frame: &Frame,
         account: Address,
-        stack: &[U256],
+        key: Node,
+        value: U256,
         before: &mut impl Before,
     ) -> Result<Place, Unmodelled> {
-        let value = peek(stack, 0);
         let place = (account, value);
-        let key = self.node(self.operand(frame, 0)?, value)?;
         if let Some(known) = self.effects()?.cells.get(&place).map(|cell| cell.key) {
             if known != key {
                 self.require_equality(known, key, true)?;
@@ -267,7 +322,8 @@ impl<'a> Course<'a> {
     }
 
     fn store(&mut self, frame: &mut Frame, account: Address, stack: &[U256], before: &mut impl Before) -> Step {
-        let place = self.cell(frame, account, stack, before)?;
+        let key = self.node(self.operand(frame, 0)?, peek(stack, 0))?;
+        let place = self.cell(account, key, peek(stack, 0), before)?;
         let new = self.node(self.operand(frame, 1)?, peek(stack, 1))?;
         self.gas_varies += GAS_OF_STORE;
         let effects = self.effects()?;

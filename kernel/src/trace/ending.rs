@@ -103,6 +103,8 @@ pub struct Ending {
     pub logs: Vec<LogShape>,
     /// Accounts besides the sender that come into the overlay, in order of their addresses.
     pub touched: Vec<Address>,
+    /// Senders of a program's transactions, and how many each has sent.
+    pub nonces: Vec<(Address, u64)>,
 }
 
 impl Ending {

@@ -10,10 +10,12 @@ mod course;
 mod diamond;
 mod effects;
 mod ending;
+mod functions;
 mod graph;
 mod instructions;
 mod layout;
 mod places;
+mod program;
 mod recorder;
 mod saved;
 mod shadow;
@@ -28,10 +30,13 @@ use revm::{
 };
 
 use crate::machine::{Failure, Machine};
+pub use course::Unmodelled;
 pub use ending::{DataGas, Ending};
+pub use functions::Known as KnownWord;
 pub use graph::{BlockField, Expression, Field, Graph, MOST_NODES, Node, Text};
 pub use layout::Layout;
 pub use places::Places;
+pub use program::{ProgramRecorder, UNWRITTEN};
 pub use recorder::Recorder;
 pub use saved::SavedTree;
 use surroundings::View;

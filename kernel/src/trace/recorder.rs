@@ -16,9 +16,9 @@ use revm::{
 
 use super::{
     course::{Course, Step, Unmodelled},
-    effects::{Before, Cell, Checkpoint, Effects},
-    ending::{Ending, PathGas, Write},
-    graph::Graph,
+    effects::{Before, Checkpoint, Effects},
+    ending::{Ending, PathGas},
+    graph::{Graph, Node},
     layout::Layout,
     places::Places,
     shadow::{Bytes, Frame, Origin, text_of},
@@ -35,7 +35,7 @@ const GAS_OF_BYTE: u64 = 64;
 const STIPEND: u64 = 2_300;
 
 /// The database below a transaction, which its own writes do not reach.
-struct Below<'a, D>(&'a mut D);
+pub struct Below<'a, D>(pub &'a mut D);
 
 impl<D: Database> Before for Below<'_, D> {
     fn slot(&mut self, address: Address, key: U256) -> Result<U256, Unmodelled> {
@@ -53,10 +53,10 @@ impl<D: Database> Before for Below<'_, D> {
 
 /// Follows one call through the interpreter.
 pub struct Recorder<'a> {
-    course: Course<'a>,
+    pub(super) course: Course<'a>,
     frames: Vec<Frame>,
     calldata: Bytes,
-    ended: bool,
+    pub(super) ended: bool,
     /// The least gas that any frame had left.
     least_gas: u64,
     output: Option<Bytes>,
@@ -69,6 +69,33 @@ impl<'a> Recorder<'a> {
     pub fn new(graph: &'a mut Graph, layout: &Layout) -> Self {
         let nodes: Vec<_> = layout.differing.iter().map(|word| (word.at, word.length, graph.input(word.at))).collect();
         Self::over(Course::new(graph, GAS_OF_BYTE * layout.length as u64, None), Bytes::of_words(nodes))
+    }
+
+    /// Follow transactions of one row, one after the other.
+    pub fn of_row(graph: &'a mut Graph, watch: &'a Watch, places: &'a Places) -> Self {
+        Self::over(Course::new(graph, 0, Some(Effects::new(watch, places))), Bytes::default())
+    }
+
+    /// The next transaction of the row, with these words in its calldata.
+    pub fn begin(&mut self, holes: Vec<(usize, Node)>) {
+        self.course.gas_varies = GAS_OF_BYTE * 32 * holes.len() as u64 + STIPEND;
+        self.calldata = Bytes::of_words(holes.into_iter().map(|(at, node)| (at, 32, node)));
+        if let Some(effects) = &mut self.course.effects {
+            effects.next_transaction();
+        }
+        self.frames.clear();
+        (self.least_gas, self.output, self.spent) = (u64::MAX, None, 0);
+    }
+
+    /// The transaction has ended; where the origins of its output are, unless it was not modelled.
+    pub fn ended(&mut self, commit: bool) -> Result<Bytes, Unmodelled> {
+        if !commit && let Some(effects) = &mut self.course.effects {
+            effects.undo(Checkpoint::default());
+        }
+        if self.ended || self.least_gas <= self.course.gas_varies {
+            return Err(Unmodelled);
+        }
+        self.output.take().ok_or(Unmodelled)
     }
 
     /// Follow a transaction: the words of its calldata at `holes`, the block and the state vary.
@@ -112,24 +139,15 @@ impl<'a> Recorder<'a> {
             return None;
         }
         let output = self.output.as_ref()?.text(bytes, |node| self.course.is_pinned(node));
-        let mut writes = Vec::new();
-        for (address, keys) in &effects.keys {
-            for cell in keys.iter().filter_map(|key| effects.cells.get(&(*address, *key))) {
-                if cell.current != cell.original {
-                    let fixed = self.course.graph.as_constant(cell.key);
-                    let place = fixed.and_then(|key| effects.places.number(*address, key));
-                    let Cell { key, original, current: value } = *cell;
-                    writes.push(Write { address: *address, key, original, value, place });
-                }
-            }
-        }
+        let writes = effects.writes(self.course.graph);
         let gas = PathGas {
             constant: self.spent,
             stores: effects.stores,
             exponents: effects.exponents,
             choices: effects.choices,
         };
-        Some(Ending { success, ran: self.spent > 0, output, gas, writes, logs: effects.logs, touched })
+        let nonces = Vec::new();
+        Some(Ending { success, ran: self.spent > 0, output, gas, writes, logs: effects.logs, touched, nonces })
     }
 
     /// A call has ended: its output goes where the frame that made it wants it.

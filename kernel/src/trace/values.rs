@@ -28,8 +28,13 @@ impl Values {
     /// A text with the values of its words.
     pub fn write(&self, text: &Text) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(text.bytes.len());
-        write(text, &self.words, &mut bytes);
+        self.write_into(text, &mut bytes);
         bytes
+    }
+
+    /// Put a text with the values of its words behind `into`.
+    pub fn write_into(&self, text: &Text, into: &mut Vec<u8>) {
+        write(text, &self.words, into);
     }
 }
 

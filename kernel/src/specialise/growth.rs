@@ -1,0 +1,96 @@
+//! Which paths of a program become code, and when: often taken ones together, again when enough others have come up.
+
+use revm::primitives::{HashMap, U256};
+
+use super::{
+    branches::{TreeDraft, Wanted, reads_of},
+    paths::Paths,
+};
+use crate::trace::{End, Node, Values};
+
+/// Replays of a path step by step after which it is to become code.
+const WARM: u32 = 24;
+/// Rows of one path whose values say how wide its words are.
+const MOST_SAMPLES: usize = 64;
+/// Paths of one program that are code.
+const MOST_PATHS: usize = 96;
+/// Rows that were followed step by step after which what is missing, or is too narrow, becomes code in any case.
+const PATIENCE: u32 = 384;
+
+/// A path that rows have taken step by step.
+struct Taken {
+    hits: u32,
+    reads: Vec<Node>,
+    rows: Vec<Vec<U256>>,
+    is_code: bool,
+}
+
+#[derive(Default)]
+pub struct Growth {
+    generation: u64,
+    taken: HashMap<usize, Taken>,
+    /// Rows since the last order that took a path step by step which should have become code by now.
+    waiting: u32,
+    is_ordered: bool,
+}
+
+impl Growth {
+    /// A row has taken a path step by step. Returns the paths that are to be compiled now, if any.
+    pub fn note(&mut self, generation: u64, paths: &Paths, step: usize, values: &Values) -> Option<TreeDraft> {
+        if self.generation != generation {
+            *self = Self { generation, is_ordered: self.is_ordered, ..Self::default() };
+        }
+        let (known, End::Transaction(ending)) = (paths.known.get(&step)?, paths.tree.end(step)) else { return None };
+        let taken = self.taken.entry(step).or_insert_with(|| Taken {
+            hits: 0,
+            reads: reads_of(&paths.tree.graph, known.guards(), ending),
+            rows: Vec::new(),
+            is_code: false,
+        });
+        taken.hits += 1;
+        if taken.rows.len() < MOST_SAMPLES {
+            taken.rows.push(taken.reads.iter().map(|node| values.get(*node)).collect());
+        } else if taken.is_code {
+            // Its code refuses such rows: the next one shall not.
+            taken.rows[taken.hits as usize % MOST_SAMPLES] = taken.reads.iter().map(|node| values.get(*node)).collect();
+        }
+        if taken.hits < WARM {
+            return None;
+        }
+        self.waiting += 1;
+        let there = self.taken.values().filter(|taken| taken.is_code).count();
+        let fresh = self.taken.values().filter(|taken| !taken.is_code && taken.hits >= WARM).count();
+        let due = fresh * 3 > there || self.waiting >= PATIENCE;
+        if self.is_ordered || !due || (there >= MOST_PATHS && self.waiting < 8 * PATIENCE) {
+            return None;
+        }
+        self.draft(paths)
+    }
+
+    fn draft(&mut self, paths: &Paths) -> Option<TreeDraft> {
+        let mut steps: Vec<(usize, u32)> = self.taken.iter().map(|(step, taken)| (*step, taken.hits)).collect();
+        steps.retain(|(_, hits)| *hits >= WARM);
+        steps.sort_unstable_by_key(|(step, hits)| (std::cmp::Reverse(*hits), *step));
+        steps.truncate(MOST_PATHS);
+        let wanted: Vec<Wanted<'_>> = steps.iter().filter_map(|(step, _)| self.wanted(paths, *step)).collect();
+        let draft = TreeDraft::new(&paths.tree.graph, self.generation, &wanted);
+        for (step, _) in &steps {
+            if let Some(taken) = self.taken.get_mut(step) {
+                taken.is_code = true;
+            }
+        }
+        (self.waiting, self.is_ordered) = (0, draft.is_some());
+        draft
+    }
+
+    fn wanted<'a>(&'a self, paths: &'a Paths, step: usize) -> Option<Wanted<'a>> {
+        let (taken, known) = (self.taken.get(&step)?, paths.known.get(&step)?);
+        let End::Transaction(ending) = paths.tree.end(step) else { return None };
+        Some(Wanted { step, guards: known.guards(), ending, reads: &taken.reads, rows: &taken.rows })
+    }
+
+    /// The last order has been carried out, or could not be given.
+    pub fn done(&mut self) {
+        self.is_ordered = false;
+    }
+}
