@@ -163,14 +163,20 @@ impl Fleet {
                     let inputs = &given[at * in_width..(at + 1) * in_width];
                     let outputs = &mut job.words[i * width..(i + 1) * width];
                     row.begin_run();
-                    let result = with_row(world, row, settings, probe, |machine, block| {
-                        let (registers, outputs) = (&mut registers, outputs.as_flattened_mut());
-                        let mut row = RunningRow { machine, block, inputs, registers, outputs };
-                        match &mut runner {
-                            Some(runner) => runner.run(program, &mut row),
-                            None => row.operate(program, None),
-                        }
-                    });
+                    let words = outputs.as_flattened_mut();
+                    let done = runner.as_mut().is_some_and(|runner| runner.run_at_once(program, row, inputs, words));
+                    let result = if done {
+                        Ok(())
+                    } else {
+                        with_row(world, row, settings, probe, |machine, block| {
+                            let (registers, outputs) = (&mut registers, outputs.as_flattened_mut());
+                            let mut row = RunningRow { machine, block, inputs, registers, outputs };
+                            match &mut runner {
+                                Some(runner) => runner.run(program, &mut row),
+                                None => row.operate(program, None),
+                            }
+                        })
+                    };
                     if let Err(failure) = result {
                         failures.lock().unwrap_or_else(PoisonError::into_inner).push((at, failure));
                     }
@@ -206,8 +212,11 @@ impl Fleet {
         which.iter().try_for_each(|row| self.check(*row))?;
         which.sort_unstable();
         which.dedup();
-        let Self { rows, initial, crew, .. } = self;
-        py.detach(|| crew.share(&mut named(rows, &which), |_, row| row.clone_from(initial)));
+        let Self { rows, initial, crew, world, settings, specialiser } = self;
+        if let Some(specialiser) = specialiser {
+            specialiser.learn(world, initial, settings);
+        }
+        py.detach(|| crew.share(&mut named(rows, &which), |_, row| row.set_to(initial)));
         Ok(())
     }
 

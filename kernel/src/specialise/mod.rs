@@ -20,7 +20,7 @@ mod statistics;
 mod twin;
 mod whole;
 
-use std::sync::{Arc, RwLock, atomic::AtomicUsize};
+use std::sync::{Arc, Mutex, RwLock, atomic::AtomicUsize};
 
 use revm::{
     context::{BlockEnv, TxEnv, result::ExecutionResult},
@@ -30,8 +30,8 @@ use revm::{
 };
 
 use crate::{
-    machine::{Failure, Machine, Rules, Settings},
-    overlay::Overlay,
+    machine::{Failure, Machine, Rules, Settings, with_row},
+    overlay::{Overlay, Row},
     program::Program,
     trace::{Fact, Places, Watch},
     world::World,
@@ -109,6 +109,8 @@ pub struct Specialiser {
     programs: Option<RwLock<HashMap<(u64, usize, usize), Arc<ProgramSite>>>>,
     /// Expressions and steps of all sites.
     held: AtomicUsize,
+    /// Accounts that programs touch, by number.
+    accounts: Mutex<Vec<Address>>,
     /// A test's fault: recordings leave out their last guard.
     fault: bool,
 }
@@ -126,6 +128,7 @@ impl Specialiser {
             sites: RwLock::default(),
             programs: std::env::var(SETTING).map_or(true, |value| value.trim() != "0").then(RwLock::default),
             held: AtomicUsize::default(),
+            accounts: Mutex::default(),
             fault,
         })
     }
@@ -217,6 +220,44 @@ impl Specialiser {
             }
         }
         self.watch.change(facts);
+    }
+
+    /// Let the state that rows begin with have slots and accounts with numbers at hand. It stays the same state.
+    pub fn learn(&self, world: &Arc<World>, initial: &mut Row, settings: &Settings) {
+        let known = initial.overlay.plane.reach_of();
+        let accounts = self.accounts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let there = |(at, address): (usize, &Address)| {
+            let asked = at < 64 && initial.overlay.plane.accounts & 1 << at == 0;
+            (asked && world.account(address, |_| ()).is_some()).then_some((at, *address))
+        };
+        let missing: Vec<(usize, Address)> = accounts.iter().enumerate().filter_map(there).collect();
+        if !world.closed || self.places.count() <= known && missing.is_empty() {
+            return;
+        }
+        // What cannot be read is read by the row that needs it.
+        _ = with_row(world, initial, settings, false, |machine, _| {
+            for (number, (address, key)) in (known..).zip(self.places.since(known)) {
+                let value = machine.read_slot(address, key)?;
+                machine.overlay().plane.learn(number as u32, value);
+            }
+            for (at, address) in missing {
+                machine.bring_in(address)?;
+                machine.overlay().plane.accounts |= 1 << at;
+            }
+            Ok(())
+        });
+    }
+
+    /// A number for each of the accounts, as bits of a mask; none where there are too many.
+    fn accounts<'a>(&self, mut addresses: impl Iterator<Item = &'a Address>) -> Option<u64> {
+        let mut known = self.accounts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        addresses.try_fold(0, |mask, address| {
+            let at = known.iter().position(|known| known == address).unwrap_or_else(|| {
+                known.push(*address);
+                known.len() - 1
+            });
+            (at < 64).then(|| mask | 1 << at)
+        })
     }
 
     /// Every site with its paths, those of one selector if it is given.
