@@ -20,7 +20,7 @@ use crate::{
     overlay::Row,
     portable::word_to_float,
     program::Program,
-    specialise::{Mode, Runner, RunningRow, SiteStatistics, Specialiser, finish_compiling},
+    specialise::{Fault, Mode, Runner, RunningRow, SiteStatistics, Specialiser, finish_compiling},
     stopwatch::Stopwatch,
     world::World,
 };
@@ -70,14 +70,16 @@ impl Fleet {
 impl Fleet {
     /// Rows that start at the current state of `evm`. Later changes of `evm` do not reach them.
     ///
-    /// `specialise` is `off`, `on` or `check`. A `fault` makes recordings forget a guard, so that a test can see it found.
+    /// `specialise` is `off`, `on` or `check`. A `fault` spoils recordings, so that a test can see it found: `guard`,
+    /// `program guard` or `program write`.
     #[new]
-    #[pyo3(signature = (evm, rows, specialise="off", fault=false))]
-    fn new(evm: &Evm, rows: usize, specialise: &str, fault: bool) -> PyResult<Self> {
+    #[pyo3(signature = (evm, rows, specialise="off", fault=None))]
+    fn new(evm: &Evm, rows: usize, specialise: &str, fault: Option<&str>) -> PyResult<Self> {
         if rows == 0 {
             return Err(PyValueError::new_err("a fleet has at least one row"));
         }
         let mode = Mode::parse(specialise).map_err(PyValueError::new_err)?;
+        let fault = fault.map(Fault::parse).transpose().map_err(PyValueError::new_err)?;
         let initial = evm.row.twin();
         let specialiser = mode.and_then(|mode| Specialiser::new(mode, &evm.settings, &initial.block, fault));
         let rows = vec![initial.clone(); rows];

@@ -67,7 +67,7 @@ impl Growth {
         self.waiting += 1;
         let there = self.taken.values().filter(|taken| taken.is_code).count();
         let fresh = self.taken.values().filter(|taken| !taken.is_code && taken.hits >= WARM).count();
-        let due = fresh * 3 > there || self.waiting >= PATIENCE;
+        let due = fresh > 0 && fresh >= there || self.waiting >= PATIENCE;
         if self.is_ordered || !due || (there >= MOST_PATHS && self.waiting < 8 * PATIENCE) {
             return None;
         }

@@ -74,6 +74,25 @@ impl Mode {
     }
 }
 
+/// What a test spoils: the last guard of a call's path or of a program's, or the last write of a program's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Guard,
+    ProgramGuard,
+    ProgramWrite,
+}
+
+impl Fault {
+    pub fn parse(name: &str) -> Result<Self, String> {
+        match name {
+            "guard" => Ok(Self::Guard),
+            "program guard" => Ok(Self::ProgramGuard),
+            "program write" => Ok(Self::ProgramWrite),
+            other => Err(format!("'{other}' is no fault")),
+        }
+    }
+}
+
 /// A transaction of one row.
 pub struct Call<'a> {
     pub shape: &'a Shape,
@@ -111,13 +130,12 @@ pub struct Specialiser {
     held: AtomicUsize,
     /// Accounts that programs touch, by number.
     accounts: Mutex<Vec<Address>>,
-    /// A test's fault: recordings leave out their last guard.
-    fault: bool,
+    fault: Option<Fault>,
 }
 
 impl Specialiser {
     /// `None` where the rules or the hard fork are not modelled.
-    pub fn new(mode: Mode, settings: &Settings, block: &BlockEnv, fault: bool) -> Option<Self> {
+    pub fn new(mode: Mode, settings: &Settings, block: &BlockEnv, fault: Option<Fault>) -> Option<Self> {
         let modelled = (SpecId::LONDON..SpecId::AMSTERDAM).contains(&settings.spec);
         (modelled && settings.rules == Rules::SIMULATION).then(|| Self {
             mode,

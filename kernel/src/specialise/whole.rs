@@ -19,7 +19,7 @@ use revm::{
 };
 
 use super::{
-    Mode, Runner, Specialiser,
+    Fault, Mode, Runner, Specialiser,
     branches::TreeCode,
     compiler::{Order, compile},
     growth::Growth,
@@ -375,8 +375,10 @@ impl Whole {
         let Row { machine, block, inputs, registers, outputs } = row;
         let words = program.record(machine, block, inputs, registers, outputs, runner, &mut recorder)?;
         let (mut path, folded) = recorder.finish(words.as_deref());
-        if all.fault {
-            path.guards.pop();
+        match (all.fault, &mut path.end) {
+            (Some(Fault::ProgramGuard), _) => _ = path.guards.pop(),
+            (Some(Fault::ProgramWrite), End::Transaction(ending)) => _ = ending.writes.pop(),
+            _ => {}
         }
         // What the path writes is no constant; a path that took it for one is of no use.
         if let End::Transaction(ending) = &path.end {
