@@ -20,7 +20,7 @@ use crate::{
     overlay::Row,
     portable::word_to_float,
     program::Program,
-    specialise::{Mode, Runner, RunningRow, SiteStatistics, Specialiser, finish_compiling},
+    specialise::{Fault, Mode, Runner, RunningRow, SiteStatistics, Specialiser, finish_compiling},
     stopwatch::Stopwatch,
     world::World,
 };
@@ -70,14 +70,16 @@ impl Fleet {
 impl Fleet {
     /// Rows that start at the current state of `evm`. Later changes of `evm` do not reach them.
     ///
-    /// `specialise` is `off`, `on` or `check`. A `fault` makes recordings forget a guard, so that a test can see it found.
+    /// `specialise` is `off`, `on` or `check`. A `fault` spoils recordings, so that a test can see it found: `guard`,
+    /// `program guard` or `program write`.
     #[new]
-    #[pyo3(signature = (evm, rows, specialise="off", fault=false))]
-    fn new(evm: &Evm, rows: usize, specialise: &str, fault: bool) -> PyResult<Self> {
+    #[pyo3(signature = (evm, rows, specialise="off", fault=None))]
+    fn new(evm: &Evm, rows: usize, specialise: &str, fault: Option<&str>) -> PyResult<Self> {
         if rows == 0 {
             return Err(PyValueError::new_err("a fleet has at least one row"));
         }
         let mode = Mode::parse(specialise).map_err(PyValueError::new_err)?;
+        let fault = fault.map(Fault::parse).transpose().map_err(PyValueError::new_err)?;
         let initial = evm.row.twin();
         let specialiser = mode.and_then(|mode| Specialiser::new(mode, &evm.settings, &initial.block, fault));
         let rows = vec![initial.clone(); rows];
@@ -163,14 +165,20 @@ impl Fleet {
                     let inputs = &given[at * in_width..(at + 1) * in_width];
                     let outputs = &mut job.words[i * width..(i + 1) * width];
                     row.begin_run();
-                    let result = with_row(world, row, settings, probe, |machine, block| {
-                        let (registers, outputs) = (&mut registers, outputs.as_flattened_mut());
-                        let mut row = RunningRow { machine, block, inputs, registers, outputs };
-                        match &mut runner {
-                            Some(runner) => runner.run(program, &mut row),
-                            None => row.operate(program, None),
-                        }
-                    });
+                    let words = outputs.as_flattened_mut();
+                    let done = runner.as_mut().is_some_and(|runner| runner.run_at_once(program, row, inputs, words));
+                    let result = if done {
+                        Ok(())
+                    } else {
+                        with_row(world, row, settings, probe, |machine, block| {
+                            let (registers, outputs) = (&mut registers, outputs.as_flattened_mut());
+                            let mut row = RunningRow { machine, block, inputs, registers, outputs };
+                            match &mut runner {
+                                Some(runner) => runner.run(program, &mut row),
+                                None => row.operate(program, None),
+                            }
+                        })
+                    };
                     if let Err(failure) = result {
                         failures.lock().unwrap_or_else(PoisonError::into_inner).push((at, failure));
                     }
@@ -206,8 +214,11 @@ impl Fleet {
         which.iter().try_for_each(|row| self.check(*row))?;
         which.sort_unstable();
         which.dedup();
-        let Self { rows, initial, crew, .. } = self;
-        py.detach(|| crew.share(&mut named(rows, &which), |_, row| row.clone_from(initial)));
+        let Self { rows, initial, crew, world, settings, specialiser } = self;
+        if let Some(specialiser) = specialiser {
+            specialiser.learn(world, initial, settings);
+        }
+        py.detach(|| crew.share(&mut named(rows, &which), |_, row| row.set_to(initial)));
         Ok(())
     }
 

@@ -222,6 +222,15 @@ impl Overlay {
         }
     }
 
+    /// Become like another one, in the memory that is there.
+    fn set_to(&mut self, other: &Self) {
+        self.accounts.clone_from(&other.accounts);
+        self.undo.clone_from(&other.undo);
+        self.marks.clone_from(&other.marks);
+        self.next_mark = other.next_mark;
+        self.plane.set_to(&other.plane);
+    }
+
     pub fn snapshot(&mut self, block: &BlockEnv) -> u64 {
         let id = self.next_mark;
         self.next_mark += 1;
@@ -324,6 +333,12 @@ impl Row {
     /// An independent twin.
     pub fn twin(&self) -> Self {
         Self { overlay: self.overlay.without_snapshots(), block: self.block.clone() }
+    }
+
+    /// Become like another one, in the memory that is there.
+    pub fn set_to(&mut self, other: &Self) {
+        self.overlay.set_to(&other.overlay);
+        self.block.clone_from(&other.block);
     }
 
     /// Note where it stands, for `take_run_back`. The run before can be taken back no longer: what it kept for that is

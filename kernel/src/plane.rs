@@ -35,6 +35,8 @@ pub struct Plane {
     undo: Vec<(u32, U256, u8)>,
     /// Endings whose accounts are all in the overlay.
     settled: Vec<u64>,
+    /// Accounts with numbers that are in the overlay, a bit each.
+    pub accounts: u64,
 }
 
 impl Plane {
@@ -132,7 +134,23 @@ impl Plane {
     pub fn clear(&mut self) {
         self.states.fill(0);
         self.settled.clear();
+        self.accounts = 0;
         self.undo.clear();
+    }
+
+    /// How many slots there is room for.
+    pub fn reach_of(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Become like another one.
+    pub fn set_to(&mut self, other: &Self) {
+        self.values.clone_from(&other.values);
+        self.states.clone_from(&other.states);
+        self.dirty.clone_from(&other.dirty);
+        self.undo.clone_from(&other.undo);
+        self.settled.clone_from(&other.settled);
+        self.accounts = other.accounts;
     }
 
     pub fn memory(&self) -> usize {

@@ -120,7 +120,8 @@ pub fn words_to_floats<'py>(py: Python<'py>, words: PyReadonlyArray3<'py, u8>) -
 /// A word as a float, rounded limb by limb.
 pub fn word_to_float(word: &[u8; 32]) -> f64 {
     let (limbs, _) = word.as_chunks::<8>();
-    let [first, second, third, last] = [0, 1, 2, 3].map(|at| u64::from_be_bytes(limbs[at]));
+    let limb = |at: usize| u64::from_be_bytes(limbs[at]);
+    let (first, second, third, last) = (limb(0), limb(1), limb(2), limb(3));
     if first | second | third == 0 {
         return last as f64; // as nearly always, and what the sum would be
     }

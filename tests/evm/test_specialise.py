@@ -204,7 +204,7 @@ def test_a_row_with_other_code_or_slots_is_seen(mode: str) -> None:
 
 def test_a_dropped_guard_is_found() -> None:
     fork, steps = world(CONTRACTS["reverts at times"]), inputs(4)
-    kernel = _kernel.Fleet(fork._evm, ROWS, "check", True)
+    kernel = _kernel.Fleet(fork._evm, ROWS, "check", "guard")
     made = program()
     fleet = Fleet(fork, ROWS, specialise="off")
     words = [fleet._words(made, each, ROWS) for each in steps]

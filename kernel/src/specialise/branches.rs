@@ -2,7 +2,10 @@
 
 use std::sync::atomic::AtomicU32;
 
-use revm::primitives::{Address, HashMap, U256};
+use revm::{
+    context::BlockEnv,
+    primitives::{Address, HashMap, U256},
+};
 
 use super::{
     Specialiser,
@@ -20,6 +23,7 @@ use crate::{
         rows::Rows,
         tree::{Branch, End, MOST_LEAVES, Tree},
     },
+    overlay,
     trace::{Ending, Fact, Graph, Guard, Node, Surroundings},
 };
 
@@ -62,6 +66,10 @@ pub struct Leaf {
     pub fresh: AtomicU32,
     nonces: Vec<(Address, u64)>,
     touched: Vec<Address>,
+    /// Those accounts and the senders as a mask, where all have numbers.
+    accounts: Option<u64>,
+    /// Whether it writes nothing but slots with numbers.
+    is_plain: bool,
     writes: Vec<Write>,
     /// The words that are handed back, then the block's number and time.
     outputs: Vec<Word>,
@@ -97,13 +105,13 @@ pub struct TreeCode {
     /// How often the paths of its program had been forgotten when it was made.
     pub generation: u64,
     executable: Executable,
-    reads: Reads,
+    pub reads: Reads,
     pub leaves: Vec<Leaf>,
 }
 
 impl TreeDraft {
     /// None where the paths do not belong to one tree.
-    pub fn new(graph: &Graph, generation: u64, wanted: &[Wanted<'_>]) -> Option<Self> {
+    pub fn new(all: &Specialiser, graph: &Graph, generation: u64, wanted: &[Wanted<'_>]) -> Option<Self> {
         let mut reads: Vec<Node> = wanted.iter().flat_map(|path| path.reads.iter().copied()).collect();
         reads.sort_unstable();
         reads.dedup();
@@ -120,7 +128,7 @@ impl TreeDraft {
         let (mut leaves, mut outputs) = (Vec::new(), HashMap::default());
         let mut seen = Vec::new();
         for path in wanted {
-            let (leaf, made) = leaf_of(graph, path, &maker.made);
+            let (leaf, made) = leaf_of(all, graph, path, &maker.made);
             let row = |values: &Vec<U256>| {
                 let mut row = vec![U256::ZERO; reads.len()];
                 path.reads.iter().zip(values).for_each(|(read, value)| row[places[read]] = *value);
@@ -188,7 +196,7 @@ fn branch(
 }
 
 /// The end of a path, and the nodes that the function makes for it.
-fn leaf_of(graph: &Graph, path: &Wanted<'_>, made: &HashMap<Node, NodeId>) -> (Leaf, Vec<NodeId>) {
+fn leaf_of(all: &Specialiser, graph: &Graph, path: &Wanted<'_>, made: &HashMap<Node, NodeId>) -> (Leaf, Vec<NodeId>) {
     let mut nodes: Vec<NodeId> = Vec::new();
     let mut word = |node: Node| match graph.as_constant(node) {
         Some(value) => Word::Fixed(value),
@@ -218,6 +226,8 @@ fn leaf_of(graph: &Graph, path: &Wanted<'_>, made: &HashMap<Node, NodeId>) -> (L
         fresh: AtomicU32::default(),
         nonces: ending.nonces.clone(),
         touched: ending.touched.clone(),
+        accounts: all.accounts(ending.touched.iter().chain(ending.nonces.iter().map(|(sender, _)| sender))),
+        is_plain: ending.writes.iter().all(|write| write.place.is_some()),
         writes: writes.collect(),
         outputs,
     };
@@ -256,10 +266,16 @@ impl Leaf {
         for (sender, by) in &self.nonces {
             raise_nonce(database, *sender, *by).map_err(missing)?;
         }
-        if !database.overlay.plane.settle(number) {
+        let there = database.overlay.plane.accounts;
+        let settled = match self.accounts {
+            Some(accounts) => accounts & !there == 0,
+            None => database.overlay.plane.settle(number),
+        };
+        if !settled {
             for address in &self.touched {
                 row.machine.bring_in(*address)?;
             }
+            row.machine.overlay().plane.accounts |= self.accounts.unwrap_or(0);
         }
         let overlay = row.machine.overlay();
         for write in &self.writes {
@@ -276,14 +292,41 @@ impl Leaf {
                 }
             }
         }
-        let (places, _) = row.outputs.as_chunks_mut::<32>();
+        self.tell(row.block, row.outputs, made);
+        Ok(())
+    }
+
+    /// The same on a row that has all it takes at hand; false, and nothing has happened, where it has not.
+    pub fn keep_at_once(&self, row: &mut overlay::Row, outputs: &mut [u8], made: &[U256]) -> bool {
+        let overlay = &mut row.overlay;
+        let settled = self.accounts.is_some_and(|accounts| accounts & !overlay.plane.accounts == 0);
+        if !(self.is_plain && settled) {
+            return false;
+        }
+        for (sender, by) in &self.nonces {
+            overlay.raise_nonce(*sender, *by);
+        }
+        for write in &self.writes {
+            if let Place::Numbered(number) = write.place {
+                let value = write.value.get(made);
+                if overlay.plane.get(number) != Some(value) {
+                    overlay.plane.write(number, write.address, write.key.get(made), value);
+                }
+            }
+        }
+        self.tell(&mut row.block, outputs, made);
+        true
+    }
+
+    /// Hand back the outputs, and move time on.
+    fn tell(&self, block: &mut BlockEnv, outputs: &mut [u8], made: &[U256]) {
+        let (places, _) = outputs.as_chunks_mut::<32>();
         for (place, word) in places.iter_mut().zip(&self.outputs) {
             *place = word.get(made).to_be_bytes();
         }
         if let [.., number, timestamp] = self.outputs[..] {
-            row.block.number = number.get(made);
-            row.block.timestamp = timestamp.get(made);
+            block.number = number.get(made);
+            block.timestamp = timestamp.get(made);
         }
-        Ok(())
     }
 }

@@ -99,6 +99,11 @@ impl Reads {
         }
     }
 
+    /// Whether a row's plane has all that is read, besides its inputs and its block.
+    pub fn is_plain(&self) -> bool {
+        self.schedule.is_empty()
+    }
+
     /// Read the inputs of a row; false if only the interpreter can.
     pub fn gather(&self, room: &mut Room, row: &mut impl Surroundings) -> bool {
         let Room { keys, inputs, .. } = room;

@@ -3,6 +3,7 @@
 use revm::primitives::{HashMap, U256};
 
 use super::{
+    Specialiser,
     branches::{TreeDraft, Wanted, reads_of},
     paths::Paths,
 };
@@ -36,7 +37,13 @@ pub struct Growth {
 
 impl Growth {
     /// A row has taken a path step by step. Returns the paths that are to be compiled now, if any.
-    pub fn note(&mut self, generation: u64, paths: &Paths, step: usize, values: &Values) -> Option<TreeDraft> {
+    pub fn note(
+        &mut self,
+        all: &Specialiser,
+        paths: &Paths,
+        (generation, step): (u64, usize),
+        values: &Values,
+    ) -> Option<TreeDraft> {
         if self.generation != generation {
             *self = Self { generation, is_ordered: self.is_ordered, ..Self::default() };
         }
@@ -60,20 +67,20 @@ impl Growth {
         self.waiting += 1;
         let there = self.taken.values().filter(|taken| taken.is_code).count();
         let fresh = self.taken.values().filter(|taken| !taken.is_code && taken.hits >= WARM).count();
-        let due = fresh * 3 > there || self.waiting >= PATIENCE;
+        let due = fresh > 0 && fresh >= there || self.waiting >= PATIENCE;
         if self.is_ordered || !due || (there >= MOST_PATHS && self.waiting < 8 * PATIENCE) {
             return None;
         }
-        self.draft(paths)
+        self.draft(all, paths)
     }
 
-    fn draft(&mut self, paths: &Paths) -> Option<TreeDraft> {
+    fn draft(&mut self, all: &Specialiser, paths: &Paths) -> Option<TreeDraft> {
         let mut steps: Vec<(usize, u32)> = self.taken.iter().map(|(step, taken)| (*step, taken.hits)).collect();
         steps.retain(|(_, hits)| *hits >= WARM);
         steps.sort_unstable_by_key(|(step, hits)| (std::cmp::Reverse(*hits), *step));
         steps.truncate(MOST_PATHS);
         let wanted: Vec<Wanted<'_>> = steps.iter().filter_map(|(step, _)| self.wanted(paths, *step)).collect();
-        let draft = TreeDraft::new(&paths.tree.graph, self.generation, &wanted);
+        let draft = TreeDraft::new(all, &paths.tree.graph, self.generation, &wanted);
         for (step, _) in &steps {
             if let Some(taken) = self.taken.get_mut(step) {
                 taken.is_code = true;

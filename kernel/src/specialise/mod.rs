@@ -21,7 +21,7 @@ mod statistics;
 mod twin;
 mod whole;
 
-use std::sync::{Arc, RwLock, atomic::AtomicUsize};
+use std::sync::{Arc, Mutex, RwLock, atomic::AtomicUsize};
 
 use revm::{
     context::{BlockEnv, TxEnv, result::ExecutionResult},
@@ -31,8 +31,8 @@ use revm::{
 };
 
 use crate::{
-    machine::{Failure, Machine, Rules, Settings},
-    overlay::Overlay,
+    machine::{Failure, Machine, Rules, Settings, with_row},
+    overlay::{Overlay, Row},
     program::Program,
     trace::{Fact, Places, Watch},
     world::World,
@@ -76,6 +76,25 @@ impl Mode {
     }
 }
 
+/// What a test spoils: the last guard of a call's path or of a program's, or the last write of a program's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Guard,
+    ProgramGuard,
+    ProgramWrite,
+}
+
+impl Fault {
+    pub fn parse(name: &str) -> Result<Self, String> {
+        match name {
+            "guard" => Ok(Self::Guard),
+            "program guard" => Ok(Self::ProgramGuard),
+            "program write" => Ok(Self::ProgramWrite),
+            other => Err(format!("'{other}' is no fault")),
+        }
+    }
+}
+
 /// A transaction of one row.
 pub struct Call<'a> {
     pub shape: &'a Shape,
@@ -114,13 +133,14 @@ pub struct Specialiser {
     /// Paths of another process whose calls have not come up yet.
     waiting: Waiting,
     settings: Settings,
-    /// A test's fault: recordings leave out their last guard.
-    fault: bool,
+    /// Accounts that programs touch, by number.
+    accounts: Mutex<Vec<Address>>,
+    fault: Option<Fault>,
 }
 
 impl Specialiser {
     /// `None` where the rules or the hard fork are not modelled.
-    pub fn new(mode: Mode, settings: &Settings, block: &BlockEnv, fault: bool) -> Option<Self> {
+    pub fn new(mode: Mode, settings: &Settings, block: &BlockEnv, fault: Option<Fault>) -> Option<Self> {
         let modelled = (SpecId::LONDON..SpecId::AMSTERDAM).contains(&settings.spec);
         (modelled && settings.rules == Rules::SIMULATION).then(|| Self {
             mode,
@@ -133,6 +153,7 @@ impl Specialiser {
             held: AtomicUsize::default(),
             waiting: Waiting::default(),
             settings: *settings,
+            accounts: Mutex::default(),
             fault,
         })
     }
@@ -229,6 +250,44 @@ impl Specialiser {
             }
         }
         self.watch.change(facts);
+    }
+
+    /// Let the state that rows begin with have slots and accounts with numbers at hand. It stays the same state.
+    pub fn learn(&self, world: &Arc<World>, initial: &mut Row, settings: &Settings) {
+        let known = initial.overlay.plane.reach_of();
+        let accounts = self.accounts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let there = |(at, address): (usize, &Address)| {
+            let asked = at < 64 && initial.overlay.plane.accounts & 1 << at == 0;
+            (asked && world.account(address, |_| ()).is_some()).then_some((at, *address))
+        };
+        let missing: Vec<(usize, Address)> = accounts.iter().enumerate().filter_map(there).collect();
+        if !world.closed || self.places.count() <= known && missing.is_empty() {
+            return;
+        }
+        // What cannot be read is read by the row that needs it.
+        _ = with_row(world, initial, settings, false, |machine, _| {
+            for (number, (address, key)) in (known..).zip(self.places.since(known)) {
+                let value = machine.read_slot(address, key)?;
+                machine.overlay().plane.learn(number as u32, value);
+            }
+            for (at, address) in missing {
+                machine.bring_in(address)?;
+                machine.overlay().plane.accounts |= 1 << at;
+            }
+            Ok(())
+        });
+    }
+
+    /// A number for each of the accounts, as bits of a mask; none where there are too many.
+    fn accounts<'a>(&self, mut addresses: impl Iterator<Item = &'a Address>) -> Option<u64> {
+        let mut known = self.accounts.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        addresses.try_fold(0, |mask, address| {
+            let at = known.iter().position(|known| known == address).unwrap_or_else(|| {
+                known.push(*address);
+                known.len() - 1
+            });
+            (at < 64).then(|| mask | 1 << at)
+        })
     }
 
     /// Every site with its paths, those of one selector if it is given.

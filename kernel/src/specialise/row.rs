@@ -8,6 +8,7 @@ use revm::{
 
 use crate::{
     database::{Miss, RowDatabase},
+    plane::Plane,
     trace::{BlockField, Ending, Fact, Field, Places, Surroundings, Unread, Values, Watch, read_account},
 };
 
@@ -28,11 +29,7 @@ impl Surroundings for RowView<'_> {
 
     #[inline]
     fn block(&self, field: BlockField) -> U256 {
-        match field {
-            BlockField::Timestamp => self.block.timestamp,
-            BlockField::Number => self.block.number,
-            BlockField::BaseFee => U256::from(self.block.basefee),
-        }
+        block_field(self.block, field)
     }
 
     #[inline]
@@ -63,6 +60,47 @@ impl Surroundings for RowView<'_> {
 
     fn hash(&mut self, bytes: &[u8]) -> U256 {
         self.database.hashes.of_bytes(bytes)
+    }
+}
+
+/// A row of which nothing is read but inputs, block and slots that it has at hand.
+pub struct PlaneView<'a> {
+    pub words: &'a [U256],
+    pub block: &'a BlockEnv,
+    pub plane: &'a Plane,
+}
+
+impl Surroundings for PlaneView<'_> {
+    #[inline]
+    fn input(&self, at: u32) -> U256 {
+        self.words[at as usize]
+    }
+
+    #[inline]
+    fn block(&self, field: BlockField) -> U256 {
+        block_field(self.block, field)
+    }
+
+    #[inline]
+    fn place(&mut self, number: u32, _account: Address, _key: U256) -> Result<U256, Unread> {
+        self.plane.get(number).ok_or(Unread)
+    }
+
+    fn slot(&mut self, _account: Address, _key: U256) -> Result<U256, Unread> {
+        Err(Unread)
+    }
+
+    fn account(&mut self, _field: Field, _address: U256) -> Result<U256, Unread> {
+        Err(Unread)
+    }
+}
+
+#[inline]
+fn block_field(block: &BlockEnv, field: BlockField) -> U256 {
+    match field {
+        BlockField::Timestamp => block.timestamp,
+        BlockField::Number => block.number,
+        BlockField::BaseFee => U256::from(block.basefee),
     }
 }
 

@@ -19,7 +19,7 @@ use revm::{
 };
 
 use super::{
-    Answer, Call, Mode, Specialiser,
+    Answer, Call, Fault, Mode, Specialiser,
     compare::{difference, logs_differ, touched},
     paths::{Known, Paths, SavedPaths},
     recorded::Recorded,
@@ -272,7 +272,7 @@ impl Site {
         let mut recorder = Recorder::of_transaction(&mut paths.tree.graph, &self.holes, &all.watch, &all.places);
         let (result, state) = machine.record_transaction(tx, &mut recorder)?;
         let (mut path, folded) = recorder.finish_transaction(&result, touched(&state, call.sender));
-        if all.fault {
+        if all.fault == Some(Fault::Guard) {
             path.guards.pop();
         }
         // What the path writes is no constant; a path that took it for one is of no use.

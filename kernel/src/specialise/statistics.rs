@@ -67,6 +67,11 @@ impl Counts {
         }
     }
 
+    /// Whether a hit is to be interpreted too.
+    pub fn is_due(&self) -> bool {
+        self.hits.load(Relaxed) >= self.due.load(Relaxed)
+    }
+
     /// Whether the next hit is to be interpreted too.
     pub fn is_timed(&self) -> bool {
         let hits = self.hits.load(Relaxed);

@@ -19,17 +19,18 @@ use revm::{
 };
 
 use super::{
-    Mode, Runner, Specialiser,
+    Fault, Mode, Runner, Specialiser,
     branches::TreeCode,
     compiler::{Order, compile},
     growth::Growth,
     paths::{Known, Paths},
     recorded::Recorded,
-    row::{RowView, keep_changes, raise_nonce},
+    row::{PlaneView, RowView, keep_changes, raise_nonce},
     twin::Twin,
 };
 use crate::{
     machine::{Failure, Machine},
+    overlay,
     program::Program,
     trace::{End, Ending, Fact, ProgramRecorder, Replay, Values},
 };
@@ -76,9 +77,9 @@ impl ProgramSite {
     }
 
     /// A row has taken a path step by step: if that happens often, it becomes code.
-    fn warm(self: &Arc<Self>, paths: &Paths, step: usize, values: &Values) {
+    fn warm(self: &Arc<Self>, all: &Specialiser, paths: &Paths, step: usize, values: &Values) {
         let Ok(mut growth) = self.growth.try_lock() else { return };
-        let Some(draft) = growth.note(self.recorded.generation(), paths, step, values) else { return };
+        let Some(draft) = growth.note(all, paths, (self.recorded.generation(), step), values) else { return };
         drop(growth);
         let order = Order::Program { draft: Box::new(draft), into: Arc::downgrade(self) };
         if compile(order).is_some() {
@@ -178,6 +179,29 @@ impl Drop for Whole {
 }
 
 impl Runner<'_> {
+    /// Run a program on a row that has all it needs at hand; false, and nothing has happened, if it has not.
+    pub fn run_at_once(
+        &mut self,
+        program: &Program,
+        row: &mut overlay::Row,
+        inputs: &[u8],
+        outputs: &mut [u8],
+    ) -> bool {
+        let Some(whole) = self.whole.as_mut().filter(|whole| whole.key == program.key()) else { return false };
+        let counts = &whole.site.recorded.counts;
+        if self.all.mode == Mode::Check || counts.is_due() || !self.all.is_usual(&row.block) {
+            return false;
+        }
+        let Some(code) = whole.ready().filter(|code| code.reads.is_plain()) else { return false };
+        whole.take_inputs(inputs);
+        let mut view = PlaneView { words: &whole.words, block: &row.block, plane: &row.overlay.plane };
+        let Some(leaf) = code.run(&mut self.room, &mut view) else { return false };
+        let fresh = leaf.fresh.load(Relaxed) < COMPARED;
+        let done = !fresh && leaf.keep_at_once(row, outputs, &self.room.words.words);
+        whole.hits += u64::from(done);
+        done
+    }
+
     /// Run a program on a row: as a whole where its path is known, otherwise operation by operation.
     pub fn run(&mut self, program: &Program, row: &mut Row<'_>) -> Result<(), Failure> {
         let all = self.all;
@@ -201,9 +225,7 @@ impl Whole {
     }
 
     fn run(&mut self, runner: &mut Runner<'_>, program: &Program, row: &mut Row<'_>) -> Result<(), Failure> {
-        let (words, _) = row.inputs.as_chunks::<32>();
-        self.words.clear();
-        self.words.extend(words.iter().map(|word| U256::from_be_bytes(*word)));
+        self.take_inputs(row.inputs);
         if let Some(code) = self.ready()
             && self.run_code(&code, runner, program, row)?
         {
@@ -219,6 +241,12 @@ impl Whole {
             recorded.refresh(runner.all);
         }
         self.follow(runner, program, row, rows)
+    }
+
+    fn take_inputs(&mut self, inputs: &[u8]) {
+        let (words, _) = inputs.as_chunks::<32>();
+        self.words.clear();
+        self.words.extend(words.iter().map(|word| U256::from_be_bytes(*word)));
     }
 
     /// Code that may be used. The order matters: paths are forgotten before they are fresh again.
@@ -298,7 +326,7 @@ impl Whole {
         match paths.tree.replay(&mut values, &mut row.view(&self.words, all)) {
             Replay::End(step) => {
                 let End::Transaction(ending) = paths.tree.end(step) else { return row.operate(program, Some(runner)) };
-                site.warm(&paths, step, &values);
+                site.warm(all, &paths, step, &values);
                 recorded.counts.hits.fetch_add(1, Relaxed);
                 let seldom = |known: &Known| {
                     known.compared.load(Relaxed) < COMPARED && known.compared.fetch_add(1, Relaxed) < COMPARED
@@ -347,8 +375,10 @@ impl Whole {
         let Row { machine, block, inputs, registers, outputs } = row;
         let words = program.record(machine, block, inputs, registers, outputs, runner, &mut recorder)?;
         let (mut path, folded) = recorder.finish(words.as_deref());
-        if all.fault {
-            path.guards.pop();
+        match (all.fault, &mut path.end) {
+            (Some(Fault::ProgramGuard), _) => _ = path.guards.pop(),
+            (Some(Fault::ProgramWrite), End::Transaction(ending)) => _ = ending.writes.pop(),
+            _ => {}
         }
         // What the path writes is no constant; a path that took it for one is of no use.
         if let End::Transaction(ending) = &path.end {

@@ -262,12 +262,6 @@ impl<'a> Course<'a> {
         before: &mut impl Before,
     ) -> Result<Place, Unmodelled> {
         let place = (account, value);
-        if let Some(known) = self.effects()?.cells.get(&place).map(|cell| cell.key) {
-            if known != key {
-                self.require_equality(known, key, true)?;
-            }
-            return Ok(place);
-        }
         let effects = self.effects()?;
         let at = match effects.keys.iter().position(|(address, _)| *address == account) {
             Some(at) => at,
@@ -276,18 +270,23 @@ impl<'a> Course<'a> {
                 effects.keys.len() - 1
             }
         };
-        let others: Vec<Node> = effects.keys[at]
-            .1
-            .iter()
-            .filter_map(|other| effects.cells.get(&(account, *other)))
-            .map(|cell| cell.key)
-            .collect();
-        effects.keys[at].1.push(value);
-        for other in others {
-            if !self.surely_differ(key, other) {
-                self.require_equality(key, other, false)?;
+        let known = effects.keys[at].1.iter();
+        let known: Vec<(U256, Node)> =
+            known.filter_map(|value| Some((*value, effects.cells.get(&(account, *value))?.key))).collect();
+        if known.iter().any(|(_, other)| *other == key) {
+            return Ok(place);
+        }
+        // One after the other, always in the same order: paths that part do so at the same question.
+        for (other_value, other) in known {
+            if self.surely_differ(key, other) {
+                continue;
+            }
+            self.require_equality(key, other, value == other_value)?;
+            if value == other_value {
+                return Ok(place);
             }
         }
+        self.effects()?.keys[at].1.push(value);
         let fact = Fact::Slot(account, value);
         let fixed = self.graph.as_constant(key).is_some();
         let original = if fixed && self.effects()?.watch.is_constant(&fact) {

@@ -16,6 +16,8 @@ const MOST_UNRECORDED: usize = 1 << 10;
 #[derive(Default)]
 pub struct Places {
     numbers: RwLock<AddressMap<U256Map<u32>>>,
+    /// The slot of each number.
+    slots: RwLock<Vec<(Address, U256)>>,
     count: AtomicUsize,
 }
 
@@ -27,6 +29,11 @@ impl Places {
     /// How many slots have a number.
     pub fn count(&self) -> usize {
         self.count.load(Relaxed)
+    }
+
+    /// The slots with numbers from this one on.
+    pub fn since(&self, first: usize) -> Vec<(Address, U256)> {
+        self.slots.read().unwrap_or_else(PoisonError::into_inner).iter().skip(first).copied().collect()
     }
 
     /// The number of a slot that has one.
@@ -58,6 +65,7 @@ impl Places {
             return None;
         }
         known.insert(key, next as u32);
+        self.slots.write().unwrap_or_else(PoisonError::into_inner).push((address, key));
         self.count.store(next + 1, Relaxed);
         Some(next as u32)
     }

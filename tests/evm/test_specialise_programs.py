@@ -1,0 +1,169 @@
+"""A whole program replayed as one path does what its operations do, one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mayavi import _kernel
+from mayavi.errors import UsageError
+from mayavi.evm.fleet import Fleet, Program, Template
+from mayavi.evm.words import to_words
+from tests.evm.assembler import returning
+from tests.evm.test_program_arithmetic import FUNCTIONS, LARGEST, TAKES
+from tests.evm.test_specialise import ALICE, CONTRACTS, LIBRARY, OTHER, TARGET, world
+
+ROWS = 16
+EDGES = [0, 1, 2, 3, 255, 256, 10**6, 2**64 - 1, 2**64, 2**128 + 1, 2**255, LARGEST - 1, LARGEST]
+
+
+def step_program() -> Program:
+    """Two transactions and a view, slots between them, time, and arithmetic on what they return."""
+    made = Program()
+    one, two, pause, live = (made.input(name) for name in ("one", "two", "pause", "live"))
+    status, _, words = made.call(Template(TARGET, bytes(64), {0: one, 32: two}, sender=ALICE), returns=1)
+    made.advance(1, pause, mask=live)
+    made.store(TARGET, 0, made.add(made.load(TARGET, 0), 1), mask=live)
+    total = made.add(words[0], made.load(TARGET, made.bits(one, 0, 2)))
+    again = Template(TARGET, bytes(64), {0: two, 32: total}, sender=OTHER)
+    third, _, more = made.call([again, Template(LIBRARY, bytes(32), {0: one}, sender=ALICE)], choice=live, returns=1)
+    seen = made.call(Template(TARGET, bytes(64), {0: two, 32: one}), returns=1, commit=False, mask=live)[2]
+    slots = [made.load(TARGET, slot) for slot in range(4)]
+    for index, each in enumerate([status, *words, third, *more, *seen, total, *slots, *made.time()]):
+        made.output(str(index), each)
+    return made
+
+
+def drawn(rng: np.random.Generator, rows: int = ROWS) -> dict[str, Any]:
+    def words(name: str) -> Any:
+        kinds = rng.integers(0, 3, rows)
+        values = [EDGES[rng.integers(len(EDGES))] if kind == 0 else int(rng.integers(16)) for kind in kinds]
+        return to_words(values, rows, name)
+
+    return {"one": words("one"), "two": words("two"), "pause": rng.integers(0, 3, rows), "live": rng.random(rows) < 0.9}
+
+
+def course(fleet: Fleet, steps: int, threads: int = 1, seed: int = 1) -> list[bytes]:
+    made, rng = step_program(), np.random.default_rng(seed)
+    told = []
+    for step in range(steps):
+        told.append(fleet.run(made, threads=threads, **drawn(rng, len(fleet))).words.tobytes())
+        if step % 20 == 19:
+            fleet.reset([0, 3])
+            fleet.finish_compiling()
+    return told + fleet.identities()
+
+
+def whole(fleet: Fleet, name: str) -> int:
+    return sum(program[name] for program in fleet.program_statistics())
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_every_mode_gives_the_same(name: str) -> None:
+    fork = world(CONTRACTS[name])
+    told = course(Fleet(fork, ROWS, specialise="off"), 60)
+    for mode, threads in (("on", 1), ("on", 2), ("check", 1)):
+        fleet = Fleet(fork, ROWS, specialise=mode)
+        assert course(fleet, 60, threads) == told, (mode, threads)
+        never = name in ("reads gas", "creates")
+        assert (whole(fleet, "hits") == 0) == never, fleet.program_statistics()
+
+
+def test_code_takes_over_and_gives_the_same() -> None:
+    fork = world(CONTRACTS["counts up and down"])
+    told = course(Fleet(fork, ROWS, specialise="off"), 240)
+    for mode in ("on", "check"):
+        fleet = Fleet(fork, ROWS, specialise=mode)
+        assert course(fleet, 240) == told
+        assert whole(fleet, "native") > 500, fleet.program_statistics()
+
+
+def test_arithmetic_is_that_of_python() -> None:
+    made, rng = Program(), np.random.default_rng(5)
+    names = [made.input(name) for name in "abc"]
+    made.call(Template(TARGET, bytes(64), {0: names[0]}, sender=ALICE))
+    for name in FUNCTIONS:
+        made.output(name, getattr(made, name)(*names[: TAKES[name]]))
+    made.output("bits", made.bits(names[0], 5, 70))
+    made.output("with_bits", made.with_bits(names[0], 60, 9, names[1]))
+    made.output("by_constant", made.multiply_divide(names[0], 10**6, 10**27))
+    fork = world(CONTRACTS["logs"])
+    fleets = {mode: Fleet(fork, ROWS, specialise=mode) for mode in ("on", "check")}
+    for step in range(150):
+        given = [[EDGES[at] if at < len(EDGES) else int.from_bytes(rng.bytes(at), "big")
+                  for at in rng.integers(0, 32, ROWS)] for _ in names]  # fmt: skip
+        words = dict(zip("abc", (to_words(each, ROWS, "word") for each in given), strict=True))
+        for fleet in fleets.values():
+            told = fleet.run(made, threads=1, **words)
+            for name, function in FUNCTIONS.items():
+                wanted = [function(*row[: TAKES[name]]) for row in zip(*given, strict=True)]
+                assert [int(each) for each in told[name]] == wanted, name
+            for row, (a, b, _) in enumerate(zip(*given, strict=True)):
+                assert int(told["bits"][row]) == (a >> 5) % 2**70
+                assert int(told["with_bits"][row]) == a & ~(511 << 60) | min(b, 511) << 60
+                assert int(told["by_constant"][row]) == min(a * 10**6 // 10**27, LARGEST)
+            if step % 30 == 29:
+                fleet.finish_compiling()
+    assert all(whole(fleet, "native") > 100 for fleet in fleets.values())
+
+
+def test_a_write_to_a_folded_slot_is_seen() -> None:
+    made = Program()
+    _, _, words = made.call(Template(TARGET, bytes(32), {0: made.input("one")}, sender=ALICE), returns=1)
+    made.output("told", words[0])
+    fleet = Fleet(world(returning("5 SLOAD 0 CALLDATALOAD ADD")), 4, specialise="on")
+
+    def told() -> list[int]:
+        return [int(each) for each in fleet.run(made, one=100, threads=1)["told"].uint64()]
+
+    for step in range(200):
+        assert told() == [100] * 4
+        if step % 40 == 39:
+            fleet.finish_compiling()
+    assert whole(fleet, "native") > 0
+    writer = Program()
+    writer.store(TARGET, 5, 7, mask=writer.input("mask"))
+    fleet.run(writer, mask=np.array([0, 1, 0, 0]), threads=1)
+    for _ in range(80):
+        assert told() == [100, 107, 100, 100]
+    assert whole(fleet, "resets") == 1
+
+
+@pytest.mark.parametrize("fault", ["program guard", "program write"])
+def test_a_fault_in_a_recorded_program_is_found(fault: str) -> None:
+    fork, made, rng = world(CONTRACTS["branches"]), step_program(), np.random.default_rng(3)
+    kernel = _kernel.Fleet(fork._evm, ROWS, "check", fault)
+    plain = Fleet(fork, ROWS, specialise="off")
+    with pytest.raises(RuntimeError, match="a replayed program differs from its operations"):
+        for _ in range(40):
+            kernel.run(made, plain._words(made, drawn(rng), ROWS), 1)
+
+
+def test_a_run_that_fails_leaves_rows_as_they_were() -> None:
+    made = Program()
+    made.call(Template(TARGET, bytes(64), {0: made.input("one")}, sender=ALICE))
+    made.advance(1, 12)
+    made.call(Template(made.input("to"), bytes(64), sender=OTHER))
+    to = int.from_bytes(LIBRARY, "big")
+    fleet = Fleet(world(CONTRACTS["counts up and down"]), ROWS, specialise="on")
+    for step in range(160):
+        fleet.run(made, one=1, to=to, threads=1)
+        if step % 40 == 39:
+            fleet.finish_compiling()
+    assert whole(fleet, "native") > 0
+    before = fleet.identities()
+    with pytest.raises(UsageError, match="not an address"):
+        fleet.run(made, one=5, to=to_words([to] * (ROWS - 1) + [2**200], ROWS, "to"), threads=1)
+    assert fleet.identities() == before
+
+
+def test_a_program_that_is_not_replayed_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    fork, made = world(CONTRACTS["logs"]), Program()
+    made.output("gas", made.call(Template(TARGET, bytes(64), sender=ALICE))[1])
+    fleet = Fleet(fork, 2, specialise="on")
+    fleet.run(made, threads=1)
+    assert [each["off"] for each in fleet.program_statistics()] == ["it reads the gas of a call"]
+    monkeypatch.setenv("MAYAVI_WHOLE_PROGRAMS", "0")
+    assert Fleet(fork, 2, specialise="on").program_statistics() == []
