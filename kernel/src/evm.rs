@@ -21,6 +21,7 @@ use crate::{
     machine::{Failure, Machine, Rules, Settings, with_row},
     overlay::{Overlay, Row},
     receipt::{Receipt, output},
+    specialise::Mode,
     state::State,
     stopwatch::Stopwatch,
     world::{Base, BaseAccount, World, info_with_code},
@@ -51,6 +52,8 @@ pub struct Evm {
     pub probe: bool,
     /// Time spent executing, reading, writing and snapshotting here; a copy starts at zero.
     pub stopwatch: Stopwatch,
+    /// Whether batches of views are replayed by paths that are kept.
+    pub specialise: Option<Mode>,
 }
 
 /// The transaction of a simulation: no fees and no nonce by default.
@@ -93,7 +96,7 @@ impl Evm {
         py: Python<'_>,
         f: impl FnOnce(&mut Machine, &mut BlockEnv) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
-        let Self { world, row, settings, probe, stopwatch } = self;
+        let Self { world, row, settings, probe, stopwatch, .. } = self;
         py.detach(|| stopwatch.time(|| with_row(world, row, settings, *probe, f)))
             .map_err(|failure| failure.into_python(py))
     }
@@ -153,6 +156,7 @@ impl Evm {
             settings: Settings { spec, chain_id, rules: Rules::SIMULATION },
             probe: false,
             stopwatch: Stopwatch::default(),
+            specialise: None,
         })
     }
 
@@ -164,6 +168,7 @@ impl Evm {
             settings: Settings { spec: state.spec, chain_id: state.world.chain_id, rules: Rules::SIMULATION },
             probe: false,
             stopwatch: Stopwatch::default(),
+            specialise: None,
         }
     }
 
@@ -175,6 +180,7 @@ impl Evm {
             settings: self.settings,
             probe: self.probe,
             stopwatch: Stopwatch::default(),
+            specialise: self.specialise,
         }
     }
 

@@ -32,14 +32,11 @@ from mayavi._kernel import Template as Template
 from mayavi._kernel import Word as Word
 from mayavi.errors import MissingStateError, UnknownName, UsageError
 from mayavi.evm.fork import Fork
+from mayavi.evm.specialise import chosen_specialise
 from mayavi.evm.units import as_integer
 from mayavi.evm.words import Words as Words
 from mayavi.evm.words import are_small
 from mayavi.evm.words import to_words as to_words
-
-MODES = ("off", "on", "check")
-SPECIALISE = "MAYAVI_SPECIALISE"
-"""Environment variable that says whether fleets replay transactions: off, on or check."""
 
 SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT, NO_CODE = range(6)
 """Statuses of a call in a row."""
@@ -244,12 +241,3 @@ class Fleet:
             else:
                 words[:, column] = to_words(values, rows, name)
         return words
-
-
-def chosen_specialise(mode: str | None) -> str:
-    """Return `mode`, or what the environment variable says; `UsageError` for an unknown one."""
-    found = mode or os.environ.get(SPECIALISE, "").strip() or "on"
-    if found not in MODES:
-        origin = "specialise" if mode else SPECIALISE
-        raise UsageError(f"{origin} is '{found}'", f"it is one of: {', '.join(MODES)}")
-    return found

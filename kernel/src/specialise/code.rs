@@ -193,14 +193,14 @@ impl Draft {
 }
 
 /// Builds the function of a path from the expressions of its graph.
-struct Maker<'a> {
-    graph: &'a Graph,
-    builder: Builder,
-    made: HashMap<Node, NodeId>,
+pub(super) struct Maker<'a> {
+    pub graph: &'a Graph,
+    pub builder: Builder,
+    pub made: HashMap<Node, NodeId>,
 }
 
 impl Maker<'_> {
-    fn make(&mut self, node: Node) {
+    pub fn make(&mut self, node: Node) {
         if self.made.contains_key(&node) {
             return;
         }

@@ -14,6 +14,7 @@ mod shape;
 mod show;
 mod site;
 mod statistics;
+pub mod views;
 
 use std::sync::{Arc, RwLock, atomic::AtomicUsize};
 
@@ -49,6 +50,13 @@ pub enum Mode {
 }
 
 impl Mode {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Check => "check",
+        }
+    }
+
     /// By its name; `None` for `off`.
     pub fn parse(name: &str) -> Result<Option<Self>, String> {
         match name {
