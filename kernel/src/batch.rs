@@ -110,24 +110,57 @@ pub fn run(
     mode: Option<Mode>,
     batch: &Batch<'_>,
 ) -> Result<(Vec<Outcome>, Effort), Failure> {
-    row.overlay.flush();
-    let overlay = Arc::new(std::mem::take(&mut row.overlay));
-    let kept = match mode.filter(|_| !probe) {
-        Some(mode) => with_shared(world, &overlay, &row.block, settings, false, |machine| {
-            let ground = Ground { world, overlay: &overlay, block: &row.block, settings, mode, threads };
-            world.views.run(machine, &ground, batch)
-        }),
-        None => Ok(None),
-    };
+    let (overlay, kept) = by_kept_paths(world, row, settings, mode.filter(|_| !probe), threads, batch);
     let done = match kept {
         // What is missing is reported for all calls together.
         Ok(None) | Err(Failure::Missing(_)) => run_once(world, &overlay, &row.block, settings, probe, threads, batch),
         Ok(Some(done)) => Ok(done),
         Err(failure) => Err(failure),
     };
-    // The threads are gone, and with them every other share of the writes.
-    row.overlay = Arc::try_unwrap(overlay).unwrap_or_else(|shared| (*shared).clone());
+    give_back(row, overlay);
     done
+}
+
+/// A single call's outcome by paths that are kept; none where it is to be interpreted.
+pub fn run_single(
+    world: &Arc<World>,
+    row: &mut Row,
+    settings: &Settings,
+    mode: Mode,
+    batch: &Batch<'_>,
+) -> Result<Option<Outcome>, Failure> {
+    let (overlay, kept) = by_kept_paths(world, row, settings, Some(mode), 1, batch);
+    give_back(row, overlay);
+    match kept {
+        Err(Failure::Missing(_)) => Ok(None),
+        kept => Ok(kept?.and_then(|(mut outcomes, _)| outcomes.pop())),
+    }
+}
+
+type Kept = Result<Option<(Vec<Outcome>, Effort)>, Failure>;
+
+/// Every call's outcome by paths that are kept, if the batch is for them; and the row's writes, shared meanwhile.
+fn by_kept_paths(
+    world: &Arc<World>,
+    row: &mut Row,
+    settings: &Settings,
+    mode: Option<Mode>,
+    threads: usize,
+    batch: &Batch<'_>,
+) -> (Arc<Overlay>, Kept) {
+    row.overlay.flush();
+    let overlay = Arc::new(std::mem::take(&mut row.overlay));
+    let Some(mode) = mode else { return (overlay, Ok(None)) };
+    let kept = with_shared(world, &overlay, &row.block, settings, false, |machine| {
+        let ground = Ground { world, overlay: &overlay, block: &row.block, settings, mode, threads };
+        world.views.run(machine, &ground, batch)
+    });
+    (overlay, kept)
+}
+
+/// The threads are gone, and with them every other share of the writes.
+fn give_back(row: &mut Row, overlay: Arc<Overlay>) {
+    row.overlay = Arc::try_unwrap(overlay).unwrap_or_else(|shared| (*shared).clone());
 }
 
 /// Every call's outcome, by recordings for this batch alone.

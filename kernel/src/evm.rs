@@ -15,6 +15,7 @@ use revm::{
 };
 
 use crate::{
+    batch::Outcome,
     convert::{AddressArg, WordArg, hash_from_python, logs_to_python, word_to_python},
     dump, hardfork,
     inspector::Tracer,
@@ -325,6 +326,14 @@ impl Evm {
         value: WordArg,
         gas: Option<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        if value.0.is_zero() {
+            let origin = sender.as_ref().map_or(Address::ZERO, |sender| sender.0);
+            match self.call_kept(py, to.0, data, origin, gas.unwrap_or(DEFAULT_GAS))? {
+                Some(Outcome::Output(data)) => return Ok(PyBytes::new(py, &data)),
+                Some(Outcome::Failed(result)) => return output(py, result),
+                None => {}
+            }
+        }
         let tx = transaction(TxKind::Call(to.0), data, sender, value.0, gas, 0, None, 0);
         output(py, self.read(py, tx)?.0)
     }

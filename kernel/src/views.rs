@@ -18,6 +18,9 @@ use crate::{
     specialise::Mode,
 };
 
+/// Words of a single call's calldata that may vary from call to call; longer calldata is seldom of one kind.
+const MOST_HOLES: usize = 8;
+
 /// The calls that failed: index and exception.
 type Failures<'py> = Vec<(usize, Bound<'py, PyAny>)>;
 
@@ -30,6 +33,29 @@ impl Evm {
         let settings = crate::machine::Settings { rules: Rules::SIMULATION, ..self.settings };
         let Self { world, row, probe, stopwatch, specialise, .. } = self;
         py.detach(|| stopwatch.time(|| batch::run(world, row, &settings, *probe, threads, *specialise, batch)))
+            .map_err(|failure| failure.into_python(py))
+    }
+
+    /// A single call by paths that are kept; none where it is to be interpreted. Every word of the calldata may vary.
+    pub fn call_kept(
+        &mut self,
+        py: Python<'_>,
+        to: Address,
+        data: &[u8],
+        sender: Address,
+        gas: u64,
+    ) -> PyResult<Option<Outcome>> {
+        let Some(mode) = self.specialise.filter(|_| !self.probe && self.world.closed && data.len() % 32 == 4) else {
+            return Ok(None);
+        };
+        let holes: Vec<usize> = (4..data.len()).step_by(32).collect();
+        if holes.len() > MOST_HOLES {
+            return Ok(None);
+        }
+        let batch = Batch { to, sender, gas, datas: &[data], holes: Some(&holes), verify: false };
+        let settings = crate::machine::Settings { rules: Rules::SIMULATION, ..self.settings };
+        let Self { world, row, stopwatch, .. } = self;
+        py.detach(|| stopwatch.time(|| batch::run_single(world, row, &settings, mode, &batch)))
             .map_err(|failure| failure.into_python(py))
     }
 }

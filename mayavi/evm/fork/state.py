@@ -49,7 +49,7 @@ class ForkState:
 
     @property
     def specialise(self) -> str:
-        """Whether batch reads are replayed by paths that are kept: `off`, `on`, or `check`, which compares every replay.
+        """Whether reads are replayed by paths that are kept: `off`, `on`, or `check`, which compares every replay.
 
         Results are the same. The default is the environment variable `MAYAVI_SPECIALISE`, or `on`.
         """
@@ -60,11 +60,11 @@ class ForkState:
         self._evm.specialise = chosen_specialise(mode)
 
     def statistics(self) -> list[dict[str, Any]]:
-        """Return counts for each call site of batch reads: calls, hits, paths, misses by guard. Forks of a world share them."""
+        """Return counts of each call site of reads: calls, hits, paths, misses by guard. Forks of a world share them."""
         return self._evm.statistics()
 
     def finish_compiling(self) -> None:
-        """Wait until every path of batch reads that is hot by now is machine code; for benchmarks and tests."""
+        """Wait until every path of reads that is hot by now is machine code; for benchmarks and tests."""
         self._evm.finish_compiling()
 
     # -- names --------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ const MOST_TRIES: usize = 6;
 /// What is remembered of calldata: the path it took last, and what was derived from it.
 pub struct Memo {
     pub path: usize,
-    pub words: Box<[U256]>,
+    pub words: Option<Box<[U256]>>,
 }
 
 /// A path with code whose conditions hold in this batch.
@@ -112,7 +112,7 @@ impl<'a> Bulk<'a> {
             let mut read = [true; BLOCK];
             for (row, call) in calls.iter().enumerate() {
                 reader.data = self.datas[*call];
-                let memo = self.memos[*call].filter(|memo| memo.path == *path);
+                let memo = self.memos[*call].filter(|memo| memo.path == *path).and_then(|memo| memo.words.as_deref());
                 match self.gather(lowered, memo, values, reader) {
                     Ok(fresh) => block.fresh.push(fresh),
                     Err(Unread) => {
@@ -139,7 +139,7 @@ impl<'a> Bulk<'a> {
                 let results = &block.outputs[4 * row * lowered.results..4 * (row + 1) * lowered.results];
                 share.outputs.push((*call, *path, written(&lowered.output, results, &fixed)));
                 if let Some(words) = block.fresh[row].take() {
-                    share.memos.push((*call, Memo { path: *path, words }));
+                    share.memos.push((*call, Memo { path: *path, words: Some(words) }));
                 }
             }
         }
@@ -150,7 +150,7 @@ impl<'a> Bulk<'a> {
     fn gather(
         &self,
         lowered: &Lowered,
-        memo: Option<&Memo>,
+        memo: Option<&[U256]>,
         values: &mut Values,
         reader: &mut Reader<'a>,
     ) -> Result<Option<Box<[U256]>>, Unread> {
@@ -159,8 +159,8 @@ impl<'a> Bulk<'a> {
             values.words[1 + hole] = reader.input(hole as u32);
         }
         let fresh = match memo {
-            Some(memo) => {
-                for (node, word) in lowered.kept.iter().zip(&memo.words) {
+            Some(words) => {
+                for (node, word) in lowered.kept.iter().zip(words) {
                     values.words[*node as usize] = *word;
                 }
                 None

@@ -89,9 +89,10 @@ impl Lowered {
         told.sort_unstable();
         told.dedup();
         let (results, fixed): (Vec<Node>, Vec<Node>) = told.into_iter().partition(|node| kinds.varies(*node));
+        // Hashes are not computed by the function: those of calldata are remembered from batch to batch.
         let is_read = |node: Node| {
-            use Expression::{Account, Input, Slot};
-            matches!(graph.expression(node), Input(_) | Slot(..) | Account(..))
+            use Expression::{Account, Hash, Input, Slot};
+            matches!(graph.expression(node), Input(_) | Slot(..) | Account(..) | Hash(_))
         };
         let is_leaf = |node: Node| !kinds.varies(node) || is_read(node);
         let wanted = own_guards.iter().map(|(guard, _)| guard.node).chain(results.iter().copied());
@@ -107,7 +108,7 @@ impl Lowered {
         let is_input = |node: Node| matches!(graph.expression(node), Expression::Input(_));
         let (derive, read): (Vec<Node>, Vec<Node>) =
             before.into_iter().filter(|node| !is_input(*node)).partition(|node| kinds.is_derived(*node));
-        let mut kept = BTreeSet::new();
+        let mut kept: BTreeSet<Node> = own.iter().copied().filter(|node| derive.binary_search(node).is_ok()).collect();
         for node in &read {
             graph.operands(*node, |operand| {
                 if derive.binary_search(&operand).is_ok() {

@@ -159,9 +159,10 @@ impl Views {
 
 /// What the calls of a batch have in common; none where that is not enough.
 fn key_of(ground: &Ground<'_>, batch: &Batch<'_>) -> Option<Key> {
-    let first = *batch.datas.first().filter(|_| batch.datas.len() >= FEWEST)?;
+    let first = *batch.datas.first()?;
     let holes = match batch.holes {
         Some(holes) => holes.to_vec(),
+        None if batch.datas.len() < FEWEST => return None,
         None => {
             let layouts = Layout::of(batch.datas);
             let layout = layouts.get(&first.len()).filter(|_| layouts.len() == 1)?;
@@ -172,7 +173,7 @@ fn key_of(ground: &Ground<'_>, batch: &Batch<'_>) -> Option<Key> {
     let mut template = first.to_vec();
     holes.iter().for_each(|at| template[*at..at + 32].fill(0));
     let Batch { to, sender, gas, .. } = *batch;
-    (!holes.is_empty()).then_some(Key { to, sender, gas, spec: ground.settings.spec, template, holes })
+    Some(Key { to, sender, gas, spec: ground.settings.spec, template, holes })
 }
 
 /// Slots and codes by what they are read from.

@@ -83,6 +83,9 @@ pub struct Paths {
     by_step: HashMap<usize, usize>,
     memos: HashMap<Box<[u8]>, Memo>,
     values: Values,
+    /// In which batch each expression that all calls share was last computed.
+    computed: Vec<u64>,
+    batches: u64,
     codes: usize,
 }
 
@@ -113,6 +116,8 @@ impl Paths {
             by_step: HashMap::default(),
             memos: HashMap::default(),
             values: Values::default(),
+            computed: Vec::new(),
+            batches: 0,
             codes: 0,
         }
     }
@@ -177,10 +182,14 @@ impl Paths {
             .iter()
             .filter_map(|(path, Ready { lowered, code })| Some(Live { path: *path, lowered, code: code.get()? }))
             .collect();
-        let words = |data: &[u8]| -> Box<[u8]> {
-            course.site.key.holes.iter().flat_map(|at| &data[*at..at + 32]).copied().collect()
-        };
-        let memos: Vec<Option<&Memo>> = course.batch.datas.iter().map(|data| self.memos.get(&words(data))).collect();
+        let mut words = Vec::new();
+        let memos: Vec<Option<&Memo>> = (course.batch.datas.iter())
+            .map(|data| {
+                words.clear();
+                course.site.key.holes.iter().for_each(|at| words.extend_from_slice(&data[*at..at + 32]));
+                self.memos.get(words.as_slice())
+            })
+            .collect();
         let bulk =
             Bulk { graph: &self.tree.graph, live: &live, datas: course.batch.datas, memos: &memos, holes: self.holes };
         let shares = in_parts(&bulk, &mut self.values, &course.reader, course.ground.threads);
@@ -194,7 +203,7 @@ impl Paths {
             self.memos.clear();
         }
         for (call, memo) in told {
-            self.memos.insert(words(course.batch.datas[call]), memo);
+            self.memos.insert(course.words(course.batch.datas[call]), memo);
         }
         let counts = &course.site.counts;
         for (call, path, output) in taken {
@@ -214,15 +223,17 @@ impl Paths {
     /// Paths with code whose conditions hold in this state, the most used ones first. What they share is computed.
     fn live(&mut self, reader: &mut Reader<'_>) -> Vec<(usize, Ready)> {
         self.values.grow(&self.tree.graph);
-        let (graph, values) = (&self.tree.graph, &mut self.values);
-        let mut computed = vec![false; graph.len()];
+        let (graph, values, computed) = (&self.tree.graph, &mut self.values, &mut self.computed);
+        self.batches += 1;
+        let batch = self.batches;
+        computed.resize(graph.len(), 0);
         let mut live = Vec::new();
         for (path, known) in self.known.iter_mut().enumerate() {
             let hits = known.hits;
             let Some(ready) = known.ready() else { continue };
             let lowered = &ready.lowered;
             let mut compute = |node: &u32| {
-                std::mem::replace(&mut computed[*node as usize], true) || graph.evaluate(*node, values, reader).is_ok()
+                std::mem::replace(&mut computed[*node as usize], batch) == batch || graph.evaluate(*node, values, reader).is_ok()
             };
             if !lowered.shared.iter().all(&mut compute) {
                 continue;
@@ -250,7 +261,7 @@ impl Paths {
                 let End::Output(text) = self.tree.end(step) else { return course.interpret(call) };
                 let output = self.values.write(text);
                 if let Some(path) = self.by_step.get(&step).copied() {
-                    self.warm(course, path);
+                    self.walked(course, path);
                     if course.is_compared(&mut self.known[path]) {
                         course.compare(call, &output)?;
                     }
@@ -374,6 +385,19 @@ impl Paths {
         }
     }
 
+    /// A call has taken a path by the tree. The next time it is tried first; refused by its code, it counts.
+    fn walked(&mut self, course: &Course<'_, '_>, path: usize) {
+        if self.known[path].code.is_some() {
+            let words = course.words(course.reader.data);
+            if self.memos.get(&words).is_none_or(|memo| memo.path != path) {
+                self.known[path].hits += 1;
+                self.memos.insert(words, Memo { path, words: None });
+                return;
+            }
+        }
+        self.warm(course, path);
+    }
+
     /// A path that is taken often becomes code.
     fn warm(&mut self, course: &Course<'_, '_>, path: usize) {
         let Self { known, tree, kinds, values, codes, .. } = self;
@@ -440,6 +464,11 @@ impl Known {
 }
 
 impl Course<'_, '_> {
+    /// The words in which the calldata of a call differs from others'.
+    fn words(&self, data: &[u8]) -> Box<[u8]> {
+        self.site.key.holes.iter().flat_map(|at| &data[*at..at + 32]).copied().collect()
+    }
+
     fn interpret(&mut self, call: usize) -> Result<Outcome, Failure> {
         let tx = self.batch.transaction(self.batch.datas[call]);
         self.machine.run(tx).map(|(result, _)| Outcome::of(result))
