@@ -7,7 +7,7 @@ use revm::primitives::U256;
 use super::{lowered::Lowered, reader::Reader};
 use crate::{
     native::{executable::Executable, rows::Rows},
-    trace::{Graph, Surroundings, Text, Unread, Values},
+    trace::{Expression, Graph, Surroundings, Text, Unread, Values},
 };
 
 /// Calls that go through a function at once.
@@ -145,6 +145,21 @@ impl<'a> Bulk<'a> {
         }
     }
 
+    /// Read what a call's row needs, for calldata that is new. Returns what is worth remembering.
+    fn derive(&self, lowered: &Lowered, values: &mut Values, reader: &mut Reader<'a>) -> Result<Box<[U256]>, Unread> {
+        for node in &lowered.derive {
+            self.graph.evaluate(*node, values, reader)?;
+        }
+        let mut words: Vec<U256> = lowered.kept.iter().map(|node| values.get(*node)).collect();
+        for (node, at) in &lowered.read {
+            self.graph.evaluate(*node, values, reader)?;
+            if let (Some(_), Expression::Slot(account, key)) = (at, self.graph.expression(*node)) {
+                words.push(reader.below(*account, values.get(*key))?);
+            }
+        }
+        Ok(words.into())
+    }
+
     /// Read what a call's row needs. Returns what was derived from calldata that is new.
     #[inline]
     fn gather(
@@ -165,15 +180,18 @@ impl<'a> Bulk<'a> {
                 }
                 None
             }
-            None => {
-                for node in &lowered.derive {
-                    self.graph.evaluate(*node, values, reader)?;
-                }
-                Some(lowered.kept.iter().map(|node| values.get(*node)).collect())
-            }
+            None => Some(self.derive(lowered, values, reader)?),
         };
-        for node in &lowered.read {
-            self.graph.evaluate(*node, values, reader)?;
+        let Some(below) = memo.map(|words| &words[lowered.kept.len()..]) else { return Ok(fresh) };
+        for (node, at) in &lowered.read {
+            match (at, self.graph.expression(*node)) {
+                // The world below the writes never changes: what stands there is remembered.
+                (Some(at), Expression::Slot(account, key)) => {
+                    let written = reader.written(*account, values.get(*key));
+                    values.words[*node as usize] = written.unwrap_or(below[*at]);
+                }
+                _ => self.graph.evaluate(*node, values, reader)?,
+            }
         }
         Ok(fresh)
     }
@@ -198,7 +216,11 @@ fn written(text: &Text, results: &[u64], fixed: &[U256]) -> Vec<u8> {
             None => U256::from_limbs_slice(&results[4 * node..4 * node + 4]),
         };
         let (from, at, length) = (usize::from(part.from), part.at as usize, usize::from(part.length));
-        bytes[at..at + length].copy_from_slice(&word.to_be_bytes::<32>()[from..from + length]);
+        let word = word.to_be_bytes::<32>();
+        match <&mut [u8; 32]>::try_from(&mut bytes[at..at + length]) {
+            Ok(place) => *place = word,
+            Err(_) => bytes[at..at + length].copy_from_slice(&word[from..from + length]),
+        }
     }
     bytes
 }

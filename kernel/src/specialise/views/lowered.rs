@@ -61,8 +61,9 @@ pub struct Lowered {
     pub derive: Vec<Node>,
     /// What of it is worth keeping for the next batch.
     pub kept: Vec<Node>,
-    /// What else is computed and read for each call before the function can run.
-    pub read: Vec<Node>,
+    /// What else is computed and read for each call before the function can run. Slots whose keys are derived from
+    /// calldata are numbered.
+    pub read: Vec<(Node, Option<usize>)>,
     /// The output over the function's results, and then over `fixed`.
     pub output: Text,
     pub fixed: Vec<Node>,
@@ -116,6 +117,11 @@ impl Lowered {
                 }
             });
         }
+        let mut slots = 0..;
+        let is_known = |node: Node| {
+            matches!(graph.expression(node), Expression::Slot(_, key) if kinds.is_derived(*key) && kinds.varies(*key))
+        };
+        let read = read.into_iter().map(|node| (node, if is_known(node) { slots.next() } else { None })).collect();
         let once = conditions.iter().map(|(guard, _)| guard.node).chain(equal.iter().chain(&fixed).chain(&uniform).copied());
         let shared = cone(graph, once, |_| false);
         let order: HashMap<Node, Node> = results.iter().chain(&fixed).copied().zip(0..).collect();

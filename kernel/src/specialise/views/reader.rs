@@ -48,9 +48,24 @@ impl<'a> Reader<'a> {
         known
     }
 
-    /// Whether a slot was written over the world.
-    pub fn is_written(&mut self, address: Address, key: U256) -> bool {
-        self.account_at(address).written.is_some_and(|account| account.cleared || account.slots.contains_key(&key))
+    /// The value of a slot that was written over the world.
+    #[inline]
+    pub fn written(&mut self, address: Address, key: U256) -> Option<U256> {
+        let written = self.account_at(address).written?;
+        match written.slots.get(&key) {
+            Some(value) => Some(*value),
+            None => written.cleared.then_some(U256::ZERO),
+        }
+    }
+
+    /// The value of a slot in the world, which never changes.
+    pub fn below(&mut self, address: Address, key: U256) -> Result<U256, Unread> {
+        let Some(below) = self.account_at(address).below else { return Ok(U256::ZERO) };
+        match below.slots.get(&key) {
+            Some(value) => Ok(*value),
+            None if below.complete => Ok(U256::ZERO),
+            None => Err(Unread),
+        }
     }
 
     /// The value of a slot, or the hash of a code.
@@ -89,21 +104,9 @@ impl Surroundings for Reader<'_> {
 
     #[inline]
     fn slot(&mut self, account: Address, key: U256) -> Result<U256, Unread> {
-        let Known { written, below, .. } = self.account_at(account);
-        if let Some(written) = written {
-            match written.slots.get(&key) {
-                Some(value) => return Ok(*value),
-                None if written.cleared => return Ok(U256::ZERO),
-                None => {}
-            }
-        }
-        match below {
-            None => Ok(U256::ZERO),
-            Some(below) => match below.slots.get(&key) {
-                Some(value) => Ok(*value),
-                None if below.complete => Ok(U256::ZERO),
-                None => Err(Unread),
-            },
+        match self.written(account, key) {
+            Some(value) => Ok(value),
+            None => self.below(account, key),
         }
     }
 

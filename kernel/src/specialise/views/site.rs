@@ -294,7 +294,7 @@ impl Paths {
         let started = Instant::now();
         let (mut result, mut path, mut folded) = self.followed(course, call)?;
         // What was written over the world is likely to be written again: that is no constant.
-        let mut is_written = |fact: &Fact| matches!(fact, Fact::Slot(address, key) if course.reader.is_written(*address, *key));
+        let mut is_written = |fact: &Fact| matches!(fact, Fact::Slot(address, key) if course.reader.written(*address, *key).is_some());
         let written: Vec<Fact> = folded.iter().copied().filter(&mut is_written).collect();
         if !written.is_empty() {
             if self.ground.relies_on(&written) {
