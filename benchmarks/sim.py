@@ -47,6 +47,7 @@ OUTCOMES = ("liquidations", "liquidated", "liquidated_accounts", "bad_debt", "de
 """KPIs that must agree before times are compared."""
 SAME_OUTCOME = 1e-4
 """Relative difference up to which they do: blocks that pass bear interest."""
+KEPT_TIMES = 8.0
 SEED = 7
 
 
@@ -57,6 +58,7 @@ def measure(effort: Effort) -> Section:
     with tempfile.TemporaryDirectory() as folder:
         worked_example(section, effort, Path(folder))
         population(section, effort, Path(folder))
+        kept_reads(section, effort)
         two_processes(section, effort, Path(folder))
         every_block(section, effort)
         try:
@@ -100,6 +102,30 @@ def population(section: Section, effort: Effort, folder: Path) -> None:
     growth = costs[max(counts)] / costs[min(counts)]
     what = f"cost of an agent's step, {max(counts):,} borrowers against {min(counts):,}"
     section.targets.append(Target(what, Quantity(1.2, "×"), Quantity(growth, "×")))
+
+
+def kept_reads(section: Section, effort: Effort) -> None:
+    """Compare depeg_cascade with reads by kept paths and by recordings for each batch alone; rows must agree."""
+    count, steps = (100, 10) if effort.quick else (1_000, STEPS)
+    scenario = cascade(count, steps)
+    digests = set()
+
+    def acted(mode: str) -> float:
+        built = prepared(scenario)
+        built.world.fork.specialise = mode
+        began = time.process_time()
+        digests.add(ticked(scenario, built).digest)
+        return time.process_time() - began
+
+    timings = in_turns({mode: partial(acted, mode) for mode in ("off", "on")}, effort.rounds(RUN_ROUNDS))
+    if len(digests) > 1:
+        raise AssertionError(f"results differ: {digests}")
+    for mode, timing in timings.items():
+        row = f"depeg_cascade, {count:,} borrowers × {steps} steps, CPU, specialise={mode}"
+        section.rows.append(timed(row, timing, "s"))
+    what = "CPU of depeg_cascade by recordings for each batch alone, against kept paths"
+    ratio = Quantity(timings["off"].ratio(timings["on"]), "×")
+    section.targets.append(Target(what, Quantity(KEPT_TIMES, "×"), ratio, at_most=False))
 
 
 def two_processes(section: Section, effort: Effort, folder: Path) -> None:

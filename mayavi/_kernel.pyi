@@ -130,6 +130,7 @@ class Receipt:
 @final
 class Evm:
     probe: bool
+    specialise: str
     hardfork: str
     def __new__(cls, chain_id: int, hardfork: str, *, closed: bool) -> Evm: ...
     @staticmethod
@@ -193,6 +194,9 @@ class Evm:
         threads: int = 1,
         verify: bool = False,
     ) -> tuple[NDArray[np.uint8], _Failures, list[tuple[int, int]], dict[str, int]]: ...
+    def statistics(self) -> list[dict[str, Any]]: ...
+    def finish_compiling(self) -> None: ...
+    def seed_fault(self) -> None: ...
     def transact(
         self,
         to: bytes | None,

@@ -10,7 +10,7 @@ use std::{
 
 use revm::{
     context::{
-        TxEnv,
+        BlockEnv, TxEnv,
         result::{ExecutionResult, Output},
     },
     primitives::{Address, Bytes, HashMap, TxKind, U256, hex},
@@ -20,7 +20,8 @@ use crate::{
     database::Miss,
     evm::transaction,
     machine::{Failure, Machine, Settings, with_shared},
-    overlay::Row,
+    overlay::{Overlay, Row},
+    specialise::{Mode, views::Ground},
     trace::{Layout, Traced, Traces},
     world::World,
 };
@@ -34,12 +35,14 @@ pub struct Batch<'a> {
     pub sender: Address,
     pub gas: u64,
     pub datas: &'a [&'a [u8]],
+    /// Where the calldata may differ, 32 bytes each; none where that is to be found out.
+    pub holes: Option<&'a [usize]>,
     /// Whether every call is interpreted too, and compared.
     pub verify: bool,
 }
 
 impl Batch<'_> {
-    fn transaction(&self, data: &[u8]) -> TxEnv {
+    pub fn transaction(&self, data: &[u8]) -> TxEnv {
         TxEnv {
             caller: self.sender,
             gas_limit: self.gas,
@@ -57,7 +60,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    fn of(result: ExecutionResult) -> Self {
+    pub fn of(result: ExecutionResult) -> Self {
         match result {
             ExecutionResult::Success { output: Output::Call(data), .. } => Self::Output(data.into()),
             ExecutionResult::Success { output, .. } => Self::Output(output.into_data().into()),
@@ -104,14 +107,77 @@ pub fn run(
     settings: &Settings,
     probe: bool,
     threads: usize,
+    mode: Option<Mode>,
     batch: &Batch<'_>,
 ) -> Result<(Vec<Outcome>, Effort), Failure> {
+    let (overlay, kept) = by_kept_paths(world, row, settings, mode.filter(|_| !probe), threads, batch);
+    let done = match kept {
+        // What is missing is reported for all calls together.
+        Ok(None) | Err(Failure::Missing(_)) => run_once(world, &overlay, &row.block, settings, probe, threads, batch),
+        Ok(Some(done)) => Ok(done),
+        Err(failure) => Err(failure),
+    };
+    give_back(row, overlay);
+    done
+}
+
+/// A single call's outcome by paths that are kept; none where it is to be interpreted.
+pub fn run_single(
+    world: &Arc<World>,
+    row: &mut Row,
+    settings: &Settings,
+    mode: Mode,
+    batch: &Batch<'_>,
+) -> Result<Option<Outcome>, Failure> {
+    let (overlay, kept) = by_kept_paths(world, row, settings, Some(mode), 1, batch);
+    give_back(row, overlay);
+    match kept {
+        Err(Failure::Missing(_)) => Ok(None),
+        kept => Ok(kept?.and_then(|(mut outcomes, _)| outcomes.pop())),
+    }
+}
+
+type Kept = Result<Option<(Vec<Outcome>, Effort)>, Failure>;
+
+/// Every call's outcome by paths that are kept, if the batch is for them; and the row's writes, shared meanwhile.
+fn by_kept_paths(
+    world: &Arc<World>,
+    row: &mut Row,
+    settings: &Settings,
+    mode: Option<Mode>,
+    threads: usize,
+    batch: &Batch<'_>,
+) -> (Arc<Overlay>, Kept) {
+    row.overlay.flush();
     let overlay = Arc::new(std::mem::take(&mut row.overlay));
+    let Some(mode) = mode else { return (overlay, Ok(None)) };
+    let kept = with_shared(world, &overlay, &row.block, settings, false, |machine| {
+        let ground = Ground { world, overlay: &overlay, block: &row.block, settings, mode, threads };
+        world.views.run(machine, &ground, batch)
+    });
+    (overlay, kept)
+}
+
+/// The threads are gone, and with them every other share of the writes.
+fn give_back(row: &mut Row, overlay: Arc<Overlay>) {
+    row.overlay = Arc::try_unwrap(overlay).unwrap_or_else(|shared| (*shared).clone());
+}
+
+/// Every call's outcome, by recordings for this batch alone.
+fn run_once(
+    world: &Arc<World>,
+    overlay: &Arc<Overlay>,
+    block: &BlockEnv,
+    settings: &Settings,
+    probe: bool,
+    threads: usize,
+    batch: &Batch<'_>,
+) -> Result<(Vec<Outcome>, Effort), Failure> {
     let threads = threads.clamp(1, batch.datas.len().div_ceil(CHUNK).max(1));
     let layouts = Layout::of(batch.datas);
     let next = AtomicUsize::new(0);
     let work = || {
-        with_shared(world, &overlay, &row.block, settings, probe, |machine| {
+        with_shared(world, overlay, block, settings, probe, |machine| {
             let mut worker = Worker { machine, batch, probe, traces: HashMap::default(), done: Share::default() };
             worker.work(&layouts, threads, &next);
             Ok(worker.done)
@@ -128,8 +194,6 @@ pub fn run(
         });
         std::iter::once(own).chain(joined).collect()
     });
-    // The threads are gone, and with them every other share of the writes.
-    row.overlay = Arc::try_unwrap(overlay).unwrap_or_else(|shared| (*shared).clone());
     gather(shares)
 }
 

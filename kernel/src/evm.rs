@@ -15,12 +15,14 @@ use revm::{
 };
 
 use crate::{
+    batch::Outcome,
     convert::{AddressArg, WordArg, hash_from_python, logs_to_python, word_to_python},
     dump, hardfork,
     inspector::Tracer,
     machine::{Failure, Machine, Rules, Settings, with_row},
     overlay::{Overlay, Row},
     receipt::{Receipt, output},
+    specialise::Mode,
     state::State,
     stopwatch::Stopwatch,
     world::{Base, BaseAccount, World, info_with_code},
@@ -51,6 +53,8 @@ pub struct Evm {
     pub probe: bool,
     /// Time spent executing, reading, writing and snapshotting here; a copy starts at zero.
     pub stopwatch: Stopwatch,
+    /// Whether batches of views are replayed by paths that are kept.
+    pub specialise: Option<Mode>,
 }
 
 /// The transaction of a simulation: no fees and no nonce by default.
@@ -93,7 +97,7 @@ impl Evm {
         py: Python<'_>,
         f: impl FnOnce(&mut Machine, &mut BlockEnv) -> Result<R, Failure> + Send,
     ) -> PyResult<R> {
-        let Self { world, row, settings, probe, stopwatch } = self;
+        let Self { world, row, settings, probe, stopwatch, .. } = self;
         py.detach(|| stopwatch.time(|| with_row(world, row, settings, *probe, f)))
             .map_err(|failure| failure.into_python(py))
     }
@@ -153,6 +157,7 @@ impl Evm {
             settings: Settings { spec, chain_id, rules: Rules::SIMULATION },
             probe: false,
             stopwatch: Stopwatch::default(),
+            specialise: None,
         })
     }
 
@@ -164,6 +169,7 @@ impl Evm {
             settings: Settings { spec: state.spec, chain_id: state.world.chain_id, rules: Rules::SIMULATION },
             probe: false,
             stopwatch: Stopwatch::default(),
+            specialise: None,
         }
     }
 
@@ -175,6 +181,7 @@ impl Evm {
             settings: self.settings,
             probe: self.probe,
             stopwatch: Stopwatch::default(),
+            specialise: self.specialise,
         }
     }
 
@@ -319,6 +326,14 @@ impl Evm {
         value: WordArg,
         gas: Option<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        if value.0.is_zero() {
+            let origin = sender.as_ref().map_or(Address::ZERO, |sender| sender.0);
+            match self.call_kept(py, to.0, data, origin, gas.unwrap_or(DEFAULT_GAS))? {
+                Some(Outcome::Output(data)) => return Ok(PyBytes::new(py, &data)),
+                Some(Outcome::Failed(result)) => return output(py, result),
+                None => {}
+            }
+        }
         let tx = transaction(TxKind::Call(to.0), data, sender, value.0, gas, 0, None, 0);
         output(py, self.read(py, tx)?.0)
     }

@@ -231,6 +231,7 @@ impl Fleet {
             settings: self.settings,
             probe: false,
             stopwatch: Stopwatch::default(),
+            specialise: None,
         })
     }
 

@@ -15,7 +15,11 @@ use crate::{
     evm::{DEFAULT_GAS, Evm},
     machine::Rules,
     receipt::output,
+    specialise::Mode,
 };
+
+/// Words of a single call's calldata that may vary from call to call; longer calldata is seldom of one kind.
+const MOST_HOLES: usize = 8;
 
 /// The calls that failed: index and exception.
 type Failures<'py> = Vec<(usize, Bound<'py, PyAny>)>;
@@ -27,8 +31,31 @@ impl Evm {
         }
         // A read needs no nonce, no balance for gas and no base fee, whatever the rules for transactions are.
         let settings = crate::machine::Settings { rules: Rules::SIMULATION, ..self.settings };
-        let Self { world, row, probe, stopwatch, .. } = self;
-        py.detach(|| stopwatch.time(|| batch::run(world, row, &settings, *probe, threads, batch)))
+        let Self { world, row, probe, stopwatch, specialise, .. } = self;
+        py.detach(|| stopwatch.time(|| batch::run(world, row, &settings, *probe, threads, *specialise, batch)))
+            .map_err(|failure| failure.into_python(py))
+    }
+
+    /// A single call by paths that are kept; none where it is to be interpreted. Every word of the calldata may vary.
+    pub fn call_kept(
+        &mut self,
+        py: Python<'_>,
+        to: Address,
+        data: &[u8],
+        sender: Address,
+        gas: u64,
+    ) -> PyResult<Option<Outcome>> {
+        let Some(mode) = self.specialise.filter(|_| !self.probe && self.world.closed && data.len() % 32 == 4) else {
+            return Ok(None);
+        };
+        let holes: Vec<usize> = (4..data.len()).step_by(32).collect();
+        if holes.len() > MOST_HOLES {
+            return Ok(None);
+        }
+        let batch = Batch { to, sender, gas, datas: &[data], holes: Some(&holes), verify: false };
+        let settings = crate::machine::Settings { rules: Rules::SIMULATION, ..self.settings };
+        let Self { world, row, stopwatch, .. } = self;
+        py.detach(|| stopwatch.time(|| batch::run_single(world, row, &settings, mode, &batch)))
             .map_err(|failure| failure.into_python(py))
     }
 }
@@ -54,6 +81,7 @@ impl Evm {
             sender: sender.map_or(Address::ZERO, |sender| sender.0),
             gas: gas.unwrap_or(DEFAULT_GAS),
             datas: &datas,
+            holes: None,
             verify,
         };
         let (outcomes, effort) = self.batch(py, &batch, threads)?;
@@ -115,6 +143,7 @@ impl Evm {
             sender: sender.map_or(Address::ZERO, |sender| sender.0),
             gas: gas.unwrap_or(DEFAULT_GAS),
             datas: &datas,
+            holes: Some(&offsets),
             verify,
         };
         let (outcomes, effort) = self.batch(py, &batch, threads)?;
@@ -133,6 +162,33 @@ impl Evm {
             }
         }
         Ok((taken, failures, short, counts(py, &effort)?))
+    }
+
+    /// Whether batches of views are replayed by paths that are kept: `off`, `on` or `check`.
+    #[getter]
+    fn specialise(&self) -> &'static str {
+        self.specialise.map_or("off", Mode::name)
+    }
+
+    #[setter]
+    fn set_specialise(&mut self, mode: &str) -> PyResult<()> {
+        self.specialise = Mode::parse(mode).map_err(PyValueError::new_err)?;
+        Ok(())
+    }
+
+    /// Counts of every call site of views, of all forks of this world.
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.world.views.statistics().into_iter().map(|site| site.into_python(py)).collect()
+    }
+
+    /// Wait until every path that was asked for is compiled.
+    fn finish_compiling(&self, py: Python<'_>) {
+        py.detach(|| self.world.views.finish_compiling());
+    }
+
+    /// Let recordings of views forget a guard from now on, so that a test can see it found.
+    fn seed_fault(&self) {
+        self.world.views.seed_fault();
     }
 }
 

@@ -9,7 +9,7 @@ use revm::{
     state::{AccountId, AccountInfo},
 };
 
-use crate::{database::Miss, proven::Proven};
+use crate::{database::Miss, proven::Proven, specialise::views::Views};
 
 /// One account below all overlays.
 #[derive(Clone, Debug)]
@@ -72,17 +72,33 @@ pub struct World {
     pub learnt: RwLock<Base>,
     /// Where facts that are not learnt yet come from: trie nodes below a state root.
     pub proven: Option<Arc<Proven>>,
+    /// Recorded views, of all forks of this world.
+    pub views: Views,
 }
 
 impl World {
     pub fn new(chain_id: u64, closed: bool, base: Base) -> Arc<Self> {
-        Arc::new(Self { chain_id, closed, base, learnt: RwLock::new(Base::default()), proven: None })
+        Arc::new(Self {
+            chain_id,
+            closed,
+            base,
+            learnt: RwLock::new(Base::default()),
+            proven: None,
+            views: Views::default(),
+        })
     }
 
     /// An open world whose facts are looked up in trie nodes.
     pub fn of_proofs(chain_id: u64, proven: Arc<Proven>) -> Arc<Self> {
         let learnt = RwLock::new(Base::default());
-        Arc::new(Self { chain_id, closed: false, base: Base::default(), learnt, proven: Some(proven) })
+        Arc::new(Self {
+            chain_id,
+            closed: false,
+            base: Base::default(),
+            learnt,
+            proven: Some(proven),
+            views: Views::default(),
+        })
     }
 
     /// Look an account up in the proofs and learn it; `None` in a world without proofs. The code stays open if it is

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 from string import hexdigits
-from typing import Protocol
+from typing import Any, Protocol
 
 from mayavi.errors import BadAddress
 from mayavi.evm.hashing import checksum_address, keccak256
@@ -89,3 +90,8 @@ def _cut(text: str) -> str:
 def account_address(name: str) -> bytes:
     """Address of the simulated account `name`: the same in every run and every world."""
     return keccak256(b"mayavi account " + name.encode())[12:]
+
+
+def are_addresses(values: Collection[Any]) -> bool:
+    """Whether `values` are addresses as bytes, one at least."""
+    return {*map(type, values)} == {bytes} and {*map(len, values)} == {20}

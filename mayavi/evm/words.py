@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mayavi import _kernel
 from mayavi.errors import BadInteger, UsageError
-from mayavi.evm.address import to_address
+from mayavi.evm.address import are_addresses, to_address
 
 
 class Words:
@@ -125,7 +125,7 @@ def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:
         raise BadInteger(
             f"input '{name}' holds floats", "amounts are exact integers; convert them where you round them"
         )
-    if _are_addresses(values):
+    if are_addresses(values):
         words = np.zeros((rows, 32), dtype=np.uint8)
         words[:, 12:] = np.frombuffer(b"".join(values), dtype=np.uint8).reshape(rows, 20)
         return words
@@ -137,10 +137,6 @@ def are_small(values: Any, rows: int) -> bool:
     if not isinstance(values, np.ndarray) or values.shape != (rows,) or values.dtype.kind not in "iub":
         return False
     return values.dtype.kind != "i" or bool(values.min() >= 0)
-
-
-def _are_addresses(values: Collection[Any]) -> bool:
-    return set(map(type, values)) == {bytes} and set(map(len, values)) == {20}
 
 
 def _what(values: Any) -> str:

@@ -40,6 +40,7 @@ _SYMBOL = bytes.fromhex("95d89b41")  # symbol()
 _PADDING = bytes(12)
 _BALANCE_OF = bytes.fromhex("70a08231") + _PADDING  # balanceOf(address), the address to follow
 _ALLOWANCE = bytes.fromhex("dd62ed3e") + _PADDING  # allowance(address,address)
+_APPROVE = bytes.fromhex("095ea7b3") + _PADDING  # approve(address,uint256)
 _TOTAL_SUPPLY = bytes.fromhex("18160ddd")  # totalSupply()
 _DECIMALS = bytes.fromhex("313ce567")  # decimals()
 
@@ -121,12 +122,19 @@ class Erc20:
         A non-zero allowance is reset to zero first, as USDT and a few others require.
         """
         place, amount = self.fork.address_of(spender), word(amount)
-        current = self.allowance(sender, place)
-        if current == amount:
-            return
-        if current and amount:
-            self._sent(self.contract.approve(place, 0, sender=sender), "approve")
-        self._sent(self.contract.approve(place, amount, sender=sender), "approve")
+        self._approve(place, self.allowance(sender, place), amount, sender)
+
+    def _approve(self, spender: bytes, current: int, amount: int, sender: AddressLike) -> None:
+        """Change the allowance from `current`. Bypasses the contract object: approvals are the most frequent action."""
+        for wanted in (0, amount) if current and amount not in (0, current) else (amount,):
+            if current == wanted:
+                return
+            data = _APPROVE + spender + wanted.to_bytes(32, "big")
+            try:
+                receipt = self.fork.send(self.address, data, sender)
+            except CallReverted as error:
+                raise self.contract.approve.explained(error) from None
+            self._sent(receipt, "approve")
 
     def transfer(self, receiver: AddressLike, amount: int, *, sender: AddressLike) -> Receipt:
         """Transfer `amount` from `sender` to `receiver`."""
@@ -203,9 +211,11 @@ def spending(fork: Fork, token: AddressLike, spender: AddressLike, amount: int, 
     asset = Erc20(fork, token)
     asset.require(sender, word(amount))
     with atomic(fork):
-        approved = asset.allowance(sender, spender) < amount
+        place = fork.address_of(spender)
+        allowed = asset.allowance(sender, place)
+        approved = allowed < amount
         if approved:
-            asset.approve(spender, amount, sender=sender)
+            asset._approve(place, allowed, amount, sender)
         yield asset
         if approved:
             asset.approve(spender, 0, sender=sender)

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from mayavi import Fork
+from mayavi.evm.specialisation import chosen_specialise
 from mayavi.scenarios.build.build import Built, build
 from mayavi.scenarios.loading import load_scenario, load_text
 from mayavi.sim.hooks import Hook
@@ -43,13 +44,16 @@ def play(
     chain: str | None = None,
     steps: int | None = None,
     seed: int = 7,
+    threads: int = 1,
     overrides: Iterable[str] = (),
     hooks: Sequence[Hook] = (),
     text: str | None = None,
 ) -> Played:
     options: dict[str, Any] = {"chain": chain, "steps": steps, "overrides": list(overrides)}
     loaded = load_scenario(scenario, **options) if text is None else load_text(text, **options)
-    built = build(loaded.config, _world(loaded.config.chain).copy(), seed)
+    fork = _world(loaded.config.chain).copy()
+    fork.specialise = chosen_specialise()
+    built = build(loaded.config, fork, seed, threads)
     built.scheduler.hooks += tuple(hooks)
     played = Played(built, [], [])
     for _ in range(built.steps):

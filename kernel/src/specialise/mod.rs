@@ -19,6 +19,7 @@ mod show;
 mod site;
 mod statistics;
 mod twin;
+pub mod views;
 mod whole;
 
 use std::sync::{Arc, Mutex, RwLock, atomic::AtomicUsize};
@@ -65,6 +66,13 @@ pub enum Mode {
 }
 
 impl Mode {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Check => "check",
+        }
+    }
+
     /// By its name; `None` for `off`.
     pub fn parse(name: &str) -> Result<Option<Self>, String> {
         match name {

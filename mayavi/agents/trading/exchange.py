@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mayavi.agents.quantities import MILLION
@@ -35,14 +36,14 @@ class Exchange(Protocol):
         """Sell `amount_in`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UniswapExchange:
     """Route over Uniswap V3."""
 
     fork: Fork
     route: RouteLike
 
-    @property
+    @cached_property
     def uniswap(self) -> UniswapV3:
         """Uniswap V3 on the chain of `fork`."""
         from mayavi.protocols.uniswap.market import UniswapV3

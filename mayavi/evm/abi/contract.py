@@ -143,6 +143,10 @@ class BoundFunction:
             raise UsageError(f"{self.contract!r} is bound to no fork", "give one: Contract(address, abi, fork)")
         return self.contract.fork
 
+    def explained(self, error: CallReverted) -> CallReverted:
+        """Return the error of a call that was encoded elsewhere, with its reason in the contract's words."""
+        return self._explained(error, self.function)
+
     def _explained(self, error: CallReverted, function: Function) -> CallReverted:
         reason = decode_revert(error.output, [self.contract.interface])
         return CallReverted(

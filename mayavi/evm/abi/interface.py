@@ -250,7 +250,7 @@ class Interface:
             if "abi" not in abi:
                 raise BadAbi("the artifact has no 'abi'", "give the ABI itself, or a compiler artifact that holds one")
             name, abi = name or str(abi.get("contractName", "")), abi["abi"]
-        if isinstance(abi, list | tuple) and all(type(entry) is str for entry in abi):
+        if isinstance(abi, list | tuple) and {*map(type, abi)} <= {str}:
             return _of_signatures(tuple(abi), name)
         return cls(filter(None, map(_entry, abi)), name)
 

@@ -194,6 +194,7 @@ class Fork(ForkDeploying):
         """Return an independent copy. Its cost grows with the writes of this fork, not with the size of the world."""
         duplicate = Fork._of(self._evm.copy(), self._fetcher.remote, dict(self.labels), dict(self.source))
         duplicate.abis = dict(self.abis)
+        duplicate.specialise = self.specialise
         duplicate.threads, duplicate._charges_fees, duplicate._checks_balance = (
             self.threads,
             self._charges_fees,

@@ -14,6 +14,7 @@ from mayavi.evm.arguments import to_bytes, u64, word
 from mayavi.evm.fork.registry import Snapshot, SnapshotRegistry
 from mayavi.evm.rpc.missing_state import StateFetcher
 from mayavi.evm.sent import GasPrice, Sent
+from mayavi.evm.specialisation import chosen_specialise
 
 if TYPE_CHECKING:
     from mayavi.evm.rpc.remote import RemoteState
@@ -35,6 +36,7 @@ class ForkState:
         self, evm: _kernel.Evm, remote: RemoteState | None, labels: dict[str, str], source: dict[str, Any]
     ) -> None:
         self._evm = evm
+        evm.specialise = chosen_specialise()
         self._fetcher = StateFetcher(evm, remote, source)
         self._snapshots = SnapshotRegistry(evm)
         self.labels = labels
@@ -44,6 +46,26 @@ class ForkState:
         self._watchers: tuple[Callable[[Sent], None], ...] = ()
         self._gas_price: GasPrice | None = None
         self._charges_fees = self._checks_balance = False
+
+    @property
+    def specialise(self) -> str:
+        """Whether reads are replayed by paths that are kept: `off`, `on`, or `check`, which compares every replay.
+
+        Results are the same. The default is the environment variable `MAYAVI_SPECIALISE`, or `on`.
+        """
+        return self._evm.specialise
+
+    @specialise.setter
+    def specialise(self, mode: str) -> None:
+        self._evm.specialise = chosen_specialise(mode)
+
+    def statistics(self) -> list[dict[str, Any]]:
+        """Return counts of each call site of reads: calls, hits, paths, misses by guard. Forks of a world share them."""
+        return self._evm.statistics()
+
+    def finish_compiling(self) -> None:
+        """Wait until every path of reads that is hot by now is machine code; for benchmarks and tests."""
+        self._evm.finish_compiling()
 
     # -- names --------------------------------------------------------------------------------------------------------
 

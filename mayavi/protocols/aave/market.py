@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mayavi.errors import BadArgument, CallReverted, UnknownName
-from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
+from mayavi.evm.address import ZERO_ADDRESS, AddressLike, are_addresses, checksum
 from mayavi.protocols.aave.account import AaveAccount
 from mayavi.protocols.aave.account_data import AccountData, AccountsData
 from mayavi.protocols.aave.pool_abi import POOL_ABI
@@ -278,7 +278,7 @@ class AaveV3:
                 "account_data takes a list of accounts, not a single one",
                 "give a list, `account_data([…])`, or use `market.account(…).data()`",
             )
-        places = [each if type(each) is bytes and len(each) == 20 else address_on(self.fork, each) for each in accounts]
+        places = accounts if are_addresses(accounts) else [address_on(self.fork, each) for each in accounts]
         calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)
         with explain_missing_prices(self):
             columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))

@@ -42,10 +42,12 @@ def one_by_one(fork: Fork, datas: Sequence[bytes], sender: bytes | None, gas: in
 
 
 def same(fork: Fork, datas: Sequence[bytes], sender: bytes | None = None, gas: int | None = None) -> dict[str, int]:
-    """Compare a batch with single calls, on one thread and on three; how the one thread did it."""
+    """Compare a batch with single calls, in every mode, on one thread and on three; how one thread did it alone."""
     expected = one_by_one(fork, datas, sender, gas)
-    for threads in (1, 3):
-        assert fork.call_many(CONTRACT, datas, sender, gas=gas, check=False, threads=threads) == expected
+    for mode in ("on", "check", "off"):
+        fork.specialise = mode
+        for threads in (1, 3):
+            assert fork.call_many(CONTRACT, datas, sender, gas=gas, check=False, threads=threads) == expected
     effort = fork._evm.call_many(CONTRACT, list(datas), sender, gas, 1, True)[2]
     assert effort["replayed"] + effort["interpreted"] == len(datas)
     return effort

@@ -1,0 +1,226 @@
+//! The calls of a batch by the code of their paths: in blocks, most probable path first.
+
+use std::ops::Range;
+
+use revm::primitives::U256;
+
+use super::{lowered::Lowered, reader::Reader};
+use crate::{
+    native::{executable::Executable, rows::Rows},
+    trace::{Expression, Graph, Surroundings, Text, Unread, Values},
+};
+
+/// Calls that go through a function at once.
+const BLOCK: usize = 32;
+/// Paths that are tried on a call.
+const MOST_TRIES: usize = 6;
+
+/// What is remembered of calldata: the path it took last, and what was derived from it.
+pub struct Memo {
+    pub path: usize,
+    pub words: Option<Box<[U256]>>,
+}
+
+/// A path with code whose conditions hold in this batch.
+pub struct Live<'a> {
+    pub path: usize,
+    pub lowered: &'a Lowered,
+    pub code: &'a Executable,
+}
+
+/// The calls of a batch, and what is known about them.
+pub struct Bulk<'a> {
+    pub graph: &'a Graph,
+    /// The most used ones first.
+    pub live: &'a [Live<'a>],
+    pub datas: &'a [&'a [u8]],
+    pub memos: &'a [Option<&'a Memo>],
+    /// Words in which their calldata differs.
+    pub holes: usize,
+}
+
+/// What became of some of the calls.
+#[derive(Default)]
+pub struct Share {
+    /// Outputs by number of the call, and the number of the path.
+    pub outputs: Vec<(usize, usize, Vec<u8>)>,
+    /// Calls that took no path with code.
+    pub left: Vec<usize>,
+    pub memos: Vec<(usize, Memo)>,
+}
+
+/// Memory for a block of calls.
+struct Block {
+    inputs: Vec<u64>,
+    outputs: Vec<u64>,
+    flags: [u8; BLOCK],
+    fresh: Vec<Option<Box<[U256]>>>,
+}
+
+impl<'a> Bulk<'a> {
+    /// Run the calls of a range. `values` has what is equal in all calls.
+    pub fn run(&self, calls: Range<usize>, values: &mut Values, reader: &mut Reader<'a>) -> Share {
+        let mut share = Share::default();
+        let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); self.live.len()];
+        let mut later: Vec<usize> = Vec::new();
+        for call in calls {
+            let known = self.memos[call].and_then(|memo| self.live.iter().position(|live| live.path == memo.path));
+            match known.or((!self.live.is_empty()).then_some(0)) {
+                Some(at) => waiting[at].push(call),
+                None => later.push(call),
+            }
+        }
+        for at in 0..self.live.len() {
+            let calls = std::mem::take(&mut waiting[at]);
+            self.run_path(at, &calls, values, reader, &mut share, &mut later);
+        }
+        for at in 0..self.live.len().min(MOST_TRIES) {
+            let calls = std::mem::take(&mut later);
+            self.run_path(at, &calls, values, reader, &mut share, &mut later);
+        }
+        share.left = later;
+        share
+    }
+
+    /// Try a path on some calls; those that do not take it wait for another.
+    fn run_path(
+        &self,
+        at: usize,
+        calls: &[usize],
+        values: &mut Values,
+        reader: &mut Reader<'a>,
+        share: &mut Share,
+        refused: &mut Vec<usize>,
+    ) {
+        if calls.is_empty() {
+            return;
+        }
+        let Live { path, lowered, code } = &self.live[at];
+        let (equal, width) = (lowered.equal.len(), (lowered.equal.len() + lowered.own.len()).max(1));
+        let mut block = Block {
+            inputs: vec![0; 4 * width * BLOCK.min(calls.len())],
+            outputs: vec![0; 4 * lowered.results * BLOCK.min(calls.len())],
+            flags: [0; BLOCK],
+            fresh: Vec::with_capacity(BLOCK),
+        };
+        for row in block.inputs.chunks_exact_mut(4 * width) {
+            put(row, lowered.equal.iter().map(|node| values.get(*node)));
+        }
+        let fixed: Vec<U256> = lowered.fixed.iter().map(|node| values.get(*node)).collect();
+        for calls in calls.chunks(BLOCK) {
+            block.fresh.clear();
+            let mut read = [true; BLOCK];
+            for (row, call) in calls.iter().enumerate() {
+                reader.data = self.datas[*call];
+                let memo = self.memos[*call].filter(|memo| memo.path == *path).and_then(|memo| memo.words.as_deref());
+                match self.gather(lowered, memo, values, reader) {
+                    Ok(fresh) => block.fresh.push(fresh),
+                    Err(Unread) => {
+                        read[row] = false;
+                        block.fresh.push(None);
+                    }
+                }
+                let own = &mut block.inputs[4 * (row * width + equal)..][..4 * lowered.own.len()];
+                put(own, lowered.own.iter().map(|node| values.get(*node)));
+            }
+            code.run(&mut Rows {
+                inputs: &block.inputs,
+                outputs: &mut block.outputs,
+                flags: &mut block.flags,
+                count: calls.len(),
+                input_stride: 4 * width,
+                output_stride: 4 * lowered.results,
+            });
+            for (row, call) in calls.iter().enumerate() {
+                if block.flags[row] != 1 || !read[row] {
+                    refused.push(*call);
+                    continue;
+                }
+                let results = &block.outputs[4 * row * lowered.results..4 * (row + 1) * lowered.results];
+                share.outputs.push((*call, *path, written(&lowered.output, results, &fixed)));
+                if let Some(words) = block.fresh[row].take() {
+                    share.memos.push((*call, Memo { path: *path, words: Some(words) }));
+                }
+            }
+        }
+    }
+
+    /// Read what a call's row needs, for calldata that is new. Returns what is worth remembering.
+    fn derive(&self, lowered: &Lowered, values: &mut Values, reader: &mut Reader<'a>) -> Result<Box<[U256]>, Unread> {
+        for node in &lowered.derive {
+            self.graph.evaluate(*node, values, reader)?;
+        }
+        let mut words: Vec<U256> = lowered.kept.iter().map(|node| values.get(*node)).collect();
+        for (node, at) in &lowered.read {
+            self.graph.evaluate(*node, values, reader)?;
+            if let (Some(_), Expression::Slot(account, key)) = (at, self.graph.expression(*node)) {
+                words.push(reader.below(*account, values.get(*key))?);
+            }
+        }
+        Ok(words.into())
+    }
+
+    /// Read what a call's row needs. Returns what was derived from calldata that is new.
+    #[inline]
+    fn gather(
+        &self,
+        lowered: &Lowered,
+        memo: Option<&[U256]>,
+        values: &mut Values,
+        reader: &mut Reader<'a>,
+    ) -> Result<Option<Box<[U256]>>, Unread> {
+        // The words of the calldata are the first expressions after zero.
+        for hole in 0..self.holes {
+            values.words[1 + hole] = reader.input(hole as u32);
+        }
+        let fresh = match memo {
+            Some(words) => {
+                for (node, word) in lowered.kept.iter().zip(words) {
+                    values.words[*node as usize] = *word;
+                }
+                None
+            }
+            None => Some(self.derive(lowered, values, reader)?),
+        };
+        let Some(below) = memo.map(|words| &words[lowered.kept.len()..]) else { return Ok(fresh) };
+        for (node, at) in &lowered.read {
+            match (at, self.graph.expression(*node)) {
+                // The world below the writes never changes: what stands there is remembered.
+                (Some(at), Expression::Slot(account, key)) => {
+                    let written = reader.written(*account, values.get(*key));
+                    values.words[*node as usize] = written.unwrap_or(below[*at]);
+                }
+                _ => self.graph.evaluate(*node, values, reader)?,
+            }
+        }
+        Ok(fresh)
+    }
+}
+
+/// Words into a row, lowest limb first.
+#[inline]
+fn put(row: &mut [u64], words: impl Iterator<Item = U256>) {
+    for (place, word) in row.chunks_exact_mut(4).zip(words) {
+        place.copy_from_slice(word.as_limbs());
+    }
+}
+
+/// An output from a function's results and what is equal in all calls.
+fn written(text: &Text, results: &[u64], fixed: &[U256]) -> Vec<u8> {
+    let mut bytes = text.bytes.clone();
+    let computed = results.len() / 4;
+    for part in &text.parts {
+        let node = part.node as usize;
+        let word = match node.checked_sub(computed) {
+            Some(at) => fixed[at],
+            None => U256::from_limbs_slice(&results[4 * node..4 * node + 4]),
+        };
+        let (from, at, length) = (usize::from(part.from), part.at as usize, usize::from(part.length));
+        let word = word.to_be_bytes::<32>();
+        match <&mut [u8; 32]>::try_from(&mut bytes[at..at + length]) {
+            Ok(place) => *place = word,
+            Err(_) => bytes[at..at + length].copy_from_slice(&word[from..from + length]),
+        }
+    }
+    bytes
+}
