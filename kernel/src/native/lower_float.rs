@@ -31,8 +31,8 @@ pub fn lowered(writer: &mut Writer, float: Float, a: &[Limb], b: &[Limb]) -> Vec
         Float::Less => return vec![floats.two(Less, x, y)],
         Float::Absolute => return vec![floats.0.and(x, Limb::Known(!SIGN))],
         Float::Negate => return vec![floats.0.xor(x, Limb::Known(SIGN))],
-        Float::OfWord => return vec![floats.of_word(a)],
-        Float::ToWord => return floats.to_word(x),
+        Float::OfWord => return vec![floats.number(a)],
+        Float::ToWord => return floats.integer(x),
     };
     vec![floats.defined(result)]
 }
@@ -68,7 +68,7 @@ impl Floats<'_> {
     }
 
     /// A number limb by limb, from the highest.
-    fn of_word(&mut self, limbs: &[Limb]) -> Limb {
+    fn number(&mut self, limbs: &[Limb]) -> Limb {
         let mut sum = float(0.0);
         for (at, limb) in limbs.iter().enumerate().rev().filter(|(_, limb)| **limb != ZERO) {
             let mut part = self.one(OfUnsigned, *limb);
@@ -80,7 +80,7 @@ impl Floats<'_> {
         sum
     }
 
-    fn to_word(&mut self, x: Limb) -> Vec<Limb> {
+    fn integer(&mut self, x: Limb) -> Vec<Limb> {
         let size = self.0.and(x, Limb::Known(!SIGN));
         let lifted = self.two(Add, size, float(WHOLE)); // rounds to an integer
         let rounded = self.two(Subtract, lifted, float(WHOLE));
