@@ -30,6 +30,7 @@ def measure(effort: Effort) -> Section:
     require_packages("gymnasium", "ray", "stable_baselines3")
     open_replica()  # built before anything is timed
     section = Section("rl", "environments, one action a row and step, and training")
+    from benchmarks import borrower_steps
     from benchmarks.rl_training import trainings
     from mayavi.gym_env.chain_rows import ChainRowsEnv
     from mayavi.gym_env.registry import ENVS
@@ -49,6 +50,7 @@ def measure(effort: Effort) -> Section:
         "same by the time that the EVM takes while the other core rests; `evm gain` is how much more two EVMs that "
         "share nothing do than one, `kernel gain` how much more one fleet does on two threads; then where time goes"
     )
+    borrower_steps.measure(section, effort)
     market(section, effort)
     trainings(section, effort)
     return section

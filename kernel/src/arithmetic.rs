@@ -6,7 +6,10 @@
 use pyo3::{exceptions::PyValueError, prelude::*};
 use revm::primitives::{U256, keccak256, ruint::Uint};
 
-use crate::program::{Program, SourceArg, Word};
+use crate::{
+    floats::Float,
+    program::{Program, SourceArg, Word},
+};
 
 /// A pure function of words.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +35,7 @@ pub enum Function {
         count: usize,
     },
     Keccak,
+    Float(Float),
 }
 
 impl Function {
@@ -61,6 +65,8 @@ impl Function {
                 let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes::<32>()).collect();
                 keccak256(bytes).into()
             }
+            (Self::Float(float), [a]) => float.apply(*a, U256::ZERO),
+            (Self::Float(float), [a, b]) => float.apply(*a, *b),
             (function, words) => unreachable!("{function:?} does not take {} words", words.len()),
         }
     }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
+use numpy::{PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::{
     exceptions::{PyIndexError, PyRuntimeError, PyValueError},
     prelude::*,
@@ -15,6 +15,7 @@ use pyo3::{
 use crate::{
     crew::Crew,
     evm::Evm,
+    float_arrays::{self, Array, Piece},
     identity::identity,
     machine::{Failure, Settings, with_row},
     overlay::Row,
@@ -32,8 +33,8 @@ const TURNS: usize = 256;
 /// The same where transactions are replayed.
 const REPLAY_TURNS: usize = 16;
 
-/// Words as bytes and as floats.
-type Outputs<'py> = (Bound<'py, PyArray3<u8>>, Bound<'py, PyArray2<f64>>);
+/// Words as bytes and as floats, and arrays of floats.
+type Outputs<'py> = (Bound<'py, PyArray3<u8>>, Bound<'py, PyArray2<f64>>, Vec<Bound<'py, PyAny>>);
 
 /// Independent copies of one world.
 #[pyclass(module = "mayavi._kernel")]
@@ -92,12 +93,14 @@ impl Fleet {
     }
 
     /// Run a program on every row, or on `only` those, in ascending order. `inputs` is (rows, inputs, 32) bytes, one
-    /// entry for each row that runs; the result is (rows, outputs, 32) bytes and (rows, outputs) floats, converted
-    /// by the thread that has just written the words and has them in its cache.
+    /// entry for each row that runs, and `floats` the arrays of its float inputs. The result is (rows, outputs, 32)
+    /// bytes and (rows, outputs) floats, converted by the thread that has just written the words and has them in its
+    /// cache, then the arrays of its float outputs.
     ///
     /// All or nothing: if one row misses state or gets an impossible input, every row is restored. The error lists the
     /// missing state of all rows; with `probe`, all of each row's transaction instead of the first item.
-    #[pyo3(signature = (program, inputs, threads=1, probe=false, only=None))]
+    #[pyo3(signature = (program, inputs, threads=1, probe=false, only=None, floats=Vec::new()))]
+    #[allow(clippy::too_many_arguments, reason = "what a run needs")]
     fn run<'py>(
         &mut self,
         py: Python<'py>,
@@ -106,6 +109,7 @@ impl Fleet {
         threads: usize,
         probe: bool,
         only: Option<Vec<usize>>,
+        floats: Vec<PyReadonlyArray2<'py, f64>>,
     ) -> PyResult<Outputs<'py>> {
         if let Some(only) = &only {
             only.iter().try_for_each(|row| self.check(*row))?;
@@ -113,7 +117,7 @@ impl Fleet {
                 return Err(PyValueError::new_err("the rows to run are named in ascending order, each once"));
             }
         }
-        let (rows, wanted) = (only.as_ref().map_or(self.rows.len(), Vec::len), program.input_count());
+        let (rows, wanted) = (only.as_ref().map_or(self.rows.len(), Vec::len), program.word_inputs().len());
         if inputs.shape() != [rows, wanted, 32] {
             return Err(PyValueError::new_err(format!(
                 "inputs have shape {:?}, the program wants ({rows}, {wanted}, 32)",
@@ -127,9 +131,12 @@ impl Fleet {
         let threads = threads.min(self.rows.len());
         self.prepare_crew(threads)?;
         let given = inputs.as_slice().map_err(|_| PyValueError::new_err("inputs must be contiguous"))?;
-        let (in_width, width) = (wanted * 32, program.output_count());
+        let (given, _) = given.as_chunks::<32>();
+        let (word_inputs, word_outputs) = (program.word_inputs(), program.word_outputs());
+        let (width, float_inputs) = (word_outputs.len(), float_arrays::taken(&program, &floats, rows)?);
         let outputs = PyArray3::<u8>::zeros(py, [rows, width, 32], false);
         let floats = PyArray2::<f64>::zeros(py, [rows, width], false);
+        let arrays: Vec<Array> = program.float_outputs().iter().map(|block| Array::new(py, rows, block)).collect();
         // SAFETY: the arrays were made just above and nothing else refers to them.
         let taken = unsafe { (outputs.as_slice_mut(), floats.as_slice_mut()) };
         let (Ok(words), Ok(rounded)) = taken else {
@@ -149,29 +156,46 @@ impl Fleet {
         let turns = if specialiser.is_some() { REPLAY_TURNS } else { TURNS };
         let chunk = (rows.len() / (threads * turns)).max(1);
         let chunks = rows.len().div_ceil(chunk);
+        let mut pieces: Vec<Vec<Piece>> = (0..chunks).map(|_| Vec::new()).collect();
+        for (array, block) in arrays.iter().zip(program.float_outputs()) {
+            // SAFETY: as above.
+            let parts = unsafe { array.pieces(block, chunk) }?;
+            pieces.iter_mut().zip(parts).for_each(|(all, part)| all.push(part));
+        }
         let failed = py.detach(|| {
             let mut jobs: Vec<_> = rows
                 .chunks_mut(chunk)
                 .enumerate()
                 .zip(split_mut(words, chunk * width, chunks).into_iter().zip(split_mut(rounded, chunk * width, chunks)))
-                .map(|((index, rows), (words, rounded))| Job { first: index * chunk, rows, words, rounded })
+                .zip(pieces)
+                .map(|(((index, rows), (words, rounded)), pieces)| Job {
+                    first: index * chunk,
+                    rows,
+                    words,
+                    rounded,
+                    pieces,
+                })
                 .collect();
             let failures = Mutex::new(Vec::new());
             crew.share(&mut jobs, |world, job| {
                 let mut registers = Vec::new();
                 let mut runner = specialiser.map(Runner::new);
+                let mut inputs = vec![[0; 32]; program.input_count()];
+                let mut outputs = vec![[0; 32]; program.output_count()];
                 for (i, row) in job.rows.iter_mut().enumerate() {
                     let at = job.first + i;
-                    let inputs = &given[at * in_width..(at + 1) * in_width];
-                    let outputs = &mut job.words[i * width..(i + 1) * width];
+                    word_inputs.iter().zip(&given[at * wanted..]).for_each(|(to, word)| inputs[*to] = *word);
+                    float_arrays::take(&float_inputs, at, &mut inputs);
                     row.begin_run();
                     let words = outputs.as_flattened_mut();
-                    let done = runner.as_mut().is_some_and(|runner| runner.run_at_once(program, row, inputs, words));
+                    let given = inputs.as_flattened();
+                    let done = runner.as_mut().is_some_and(|runner| runner.run_at_once(program, row, given, words));
                     let result = if done {
                         Ok(())
                     } else {
                         with_row(world, row, settings, probe, |machine, block| {
-                            let (registers, outputs) = (&mut registers, outputs.as_flattened_mut());
+                            let (inputs, registers) = (inputs.as_flattened(), &mut registers);
+                            let outputs = outputs.as_flattened_mut();
                             let mut row = RunningRow { machine, block, inputs, registers, outputs };
                             match &mut runner {
                                 Some(runner) => runner.run(program, &mut row),
@@ -182,9 +206,11 @@ impl Fleet {
                     if let Err(failure) = result {
                         failures.lock().unwrap_or_else(PoisonError::into_inner).push((at, failure));
                     }
-                    for (float, word) in job.rounded[i * width..].iter_mut().zip(outputs) {
-                        *float = word_to_float(word);
+                    let places = job.words[i * width..].iter_mut().zip(&mut job.rounded[i * width..]);
+                    for ((word, float), from) in places.zip(&word_outputs) {
+                        (*word, *float) = (outputs[*from], word_to_float(&outputs[*from]));
                     }
+                    job.pieces.iter_mut().for_each(|piece| piece.put(i, &outputs));
                 }
             });
             drop(jobs);
@@ -197,7 +223,7 @@ impl Fleet {
             failed
         });
         match failed {
-            None => Ok((outputs, floats)),
+            None => Ok((outputs, floats, arrays.into_iter().map(Array::into_any).collect())),
             Some((at, failure)) => {
                 let row = only.map_or(at, |only| only[at]);
                 let error = failure.into_python(py);
@@ -358,6 +384,7 @@ struct Job<'a, 'row> {
     rows: &'a mut [&'row mut Row],
     words: &'a mut [[u8; 32]],
     rounded: &'a mut [f64],
+    pieces: Vec<Piece<'a>>,
 }
 
 /// As many mutable pieces as there are chunks of rows, empty ones where a program has no outputs.

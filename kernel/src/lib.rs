@@ -12,6 +12,8 @@ mod database;
 mod dump;
 mod evm;
 mod fleet;
+mod float_arrays;
+mod floats;
 mod hardfork;
 mod hashes;
 mod identity;

@@ -8,14 +8,14 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 /// Its last bits are zero: a multiple by an exponent is exact.
-const LN2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
-const LN2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
-const INVERSE_LN2: f64 = std::f64::consts::LOG2_E;
-const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64;
-const SQUARE_ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
+pub const LN2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
+pub const LN2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
+pub const INVERSE_LN2: f64 = std::f64::consts::LOG2_E;
+pub const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64;
+pub const SQUARE_ROOT_HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 /// One over the factorials of 14 down to 2.
-const EXP_TERMS: [f64; 13] = {
+pub const EXP_TERMS: [f64; 13] = {
     let mut terms = [0.0; 13];
     let (mut n, mut factorial) = (2, 2.0);
     while n <= 14 {
@@ -26,7 +26,7 @@ const EXP_TERMS: [f64; 13] = {
     terms
 };
 /// One over the odd numbers from 27 down to 3.
-const LOG_TERMS: [f64; 13] = {
+pub const LOG_TERMS: [f64; 13] = {
     let mut terms = [0.0; 13];
     let mut at = 0;
     while at < 13 {
@@ -36,7 +36,7 @@ const LOG_TERMS: [f64; 13] = {
     terms
 };
 
-fn exp_of(x: f64) -> f64 {
+pub fn exp_of(x: f64) -> f64 {
     let x = x.clamp(-750.0, 720.0); // beyond, the result is zero or infinite anyway
     let shifted = x * INVERSE_LN2 + SHIFT; // rounds to an integer, which stands in the last bits
     let exponent = shifted - SHIFT;
@@ -49,11 +49,11 @@ fn exp_of(x: f64) -> f64 {
 }
 
 /// Two to the power of `exponent`, where that is a normal number.
-fn power_of_two(exponent: i32) -> f64 {
+pub fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-fn log_of(x: f64) -> f64 {
+pub fn log_of(x: f64) -> f64 {
     let (mut mantissa, mut exponent) = halved(x);
     if mantissa < SQUARE_ROOT_HALF {
         mantissa *= 2.0;
@@ -120,8 +120,12 @@ pub fn words_to_floats<'py>(py: Python<'py>, words: PyReadonlyArray3<'py, u8>) -
 /// A word as a float, rounded limb by limb.
 pub fn word_to_float(word: &[u8; 32]) -> f64 {
     let (limbs, _) = word.as_chunks::<8>();
-    let limb = |at: usize| u64::from_be_bytes(limbs[at]);
-    let (first, second, third, last) = (limb(0), limb(1), limb(2), limb(3));
+    limbs_to_float([3, 2, 1, 0].map(|at| u64::from_be_bytes(limbs[at])))
+}
+
+/// The same for limbs, lowest first.
+#[inline]
+pub fn limbs_to_float([last, third, second, first]: [u64; 4]) -> f64 {
     if first | second | third == 0 {
         return last as f64; // as nearly always, and what the sum would be
     }

@@ -21,6 +21,7 @@ use crate::{
     arithmetic::Function,
     convert::WordArg,
     evm::DEFAULT_GAS,
+    floats::FloatArg,
     machine::{Failure, Machine},
     specialise::{Answer, Call, Runner, Shape},
 };
@@ -51,6 +52,12 @@ pub struct Word {
     program: Option<u64>,
 }
 
+impl Word {
+    pub const fn constant(value: U256) -> Self {
+        Self { source: Source::Constant(value), program: None }
+    }
+}
+
 #[pymethods]
 impl Word {
     fn __repr__(&self) -> String {
@@ -65,6 +72,18 @@ impl Word {
 /// What Python may give for a word: a `Word`, an integer, or an address as text or 20 bytes.
 pub struct SourceArg(Word);
 
+impl SourceArg {
+    pub fn word(&self) -> Word {
+        self.0
+    }
+}
+
+impl From<Word> for SourceArg {
+    fn from(word: Word) -> Self {
+        Self(word)
+    }
+}
+
 impl<'a, 'py> FromPyObject<'a, 'py> for SourceArg {
     type Error = PyErr;
 
@@ -72,7 +91,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SourceArg {
         if let Ok(word) = object.cast::<Word>() {
             return Ok(Self(*word.get()));
         }
-        let constant = |value| Ok(Self(Word { source: Source::Constant(value), program: None }));
+        let constant = |value| Ok(Self(Word::constant(value)));
         if let Ok(text) = object.cast::<PyString>() {
             let text = text.to_str()?;
             let address: Address = text.parse().map_err(|_| {
@@ -167,7 +186,7 @@ impl PyTemplate {
     }
 }
 
-const ZERO: Word = Word { source: Source::Constant(U256::ZERO), program: None };
+const ZERO: Word = Word::constant(U256::ZERO);
 
 /// Which program the words of one operation belong to: one, or none yet.
 #[derive(Default)]
@@ -252,7 +271,25 @@ pub struct Program {
     operations: Vec<Operation>,
     inputs: Vec<String>,
     outputs: Vec<(String, Source)>,
+    /// Inputs and outputs that are arrays of floats.
+    float_inputs: Vec<FloatBlock>,
+    float_outputs: Vec<FloatBlock>,
     registers: usize,
+}
+
+/// Neighbouring words of a program's inputs or outputs that are one array of floats in Python.
+pub struct FloatBlock {
+    pub name: String,
+    pub first: usize,
+    pub count: usize,
+    /// Whether the array has floats of 32 bits.
+    pub single: bool,
+}
+
+/// The numbers of the words outside of blocks.
+fn outside(words: usize, blocks: &[FloatBlock]) -> Vec<usize> {
+    let within = |word: usize| blocks.iter().any(|block| (block.first..block.first + block.count).contains(&word));
+    (0..words).filter(|word| !within(*word)).collect()
 }
 
 impl Program {
@@ -275,11 +312,54 @@ impl Program {
         let with: Vec<Source> = words.into_iter().map(|word| owner.take(word)).collect::<PyResult<_>>()?;
         let constants: Option<Vec<U256>> = with.iter().map(|source| source.constant()).collect();
         if let Some(constants) = constants {
-            return Ok(Word { source: Source::Constant(function.apply(&constants)), program: None });
+            return Ok(Word::constant(function.apply(&constants)));
         }
         let into = self.register();
         self.operations.push(Operation::Compute { function, with, into });
         Ok(self.word(into))
+    }
+
+    /// Floats to be handed back, as words behind the other outputs.
+    fn hand_back(&mut self, name: String, words: Vec<SourceArg>, single: bool) -> PyResult<()> {
+        self.check_output(&name)?;
+        let (mut owner, first, count) = (self.owner(), self.outputs.len(), words.len());
+        for word in words {
+            self.outputs.push((name.clone(), owner.take(word)?));
+        }
+        self.float_outputs.push(FloatBlock { name, first, count, single });
+        Ok(())
+    }
+
+    fn check_input(&self, name: &str) -> PyResult<()> {
+        if self.inputs.iter().any(|known| known == name) {
+            return Err(PyValueError::new_err(format!("input '{name}' is there already")));
+        }
+        Ok(())
+    }
+
+    fn check_output(&self, name: &str) -> PyResult<()> {
+        if self.outputs.iter().any(|(known, _)| known == name) {
+            return Err(PyValueError::new_err(format!("output '{name}' is there already")));
+        }
+        Ok(())
+    }
+
+    pub fn float_inputs(&self) -> &[FloatBlock] {
+        &self.float_inputs
+    }
+
+    pub fn float_outputs(&self) -> &[FloatBlock] {
+        &self.float_outputs
+    }
+
+    /// The numbers of the inputs that are given as words.
+    pub fn word_inputs(&self) -> Vec<usize> {
+        outside(self.inputs.len(), &self.float_inputs)
+    }
+
+    /// The numbers of the outputs that are handed back as words.
+    pub fn word_outputs(&self) -> Vec<usize> {
+        outside(self.outputs.len(), &self.float_outputs)
     }
 
     pub fn input_count(&self) -> usize {
@@ -301,26 +381,59 @@ fn next_id() -> u64 {
 impl Program {
     #[new]
     fn new() -> Self {
-        Self { id: next_id(), operations: Vec::new(), inputs: Vec::new(), outputs: Vec::new(), registers: 0 }
+        Self {
+            id: next_id(),
+            operations: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            float_inputs: Vec::new(),
+            float_outputs: Vec::new(),
+            registers: 0,
+        }
     }
 
+    /// Names of the inputs that are words.
     #[getter]
     fn inputs(&self) -> Vec<String> {
-        self.inputs.clone()
+        self.word_inputs().into_iter().map(|at| self.inputs[at].clone()).collect()
     }
 
+    /// Names of the outputs that are words.
     #[getter]
     fn outputs(&self) -> Vec<String> {
-        self.outputs.iter().map(|(name, _)| name.clone()).collect()
+        self.word_outputs().into_iter().map(|at| self.outputs[at].0.clone()).collect()
+    }
+
+    /// Names of the inputs that are arrays of floats, and how many each row has of them.
+    #[getter(float_inputs)]
+    fn float_input_names(&self) -> Vec<(String, usize)> {
+        self.float_inputs.iter().map(|block| (block.name.clone(), block.count)).collect()
+    }
+
+    /// Names of the outputs that are arrays of floats.
+    #[getter(float_outputs)]
+    fn float_output_names(&self) -> Vec<String> {
+        self.float_outputs.iter().map(|block| block.name.clone()).collect()
     }
 
     /// A word given for each row when the program runs.
     fn input(&mut self, name: String) -> PyResult<Word> {
-        if self.inputs.contains(&name) {
-            return Err(PyValueError::new_err(format!("input '{name}' is there already")));
-        }
+        self.check_input(&name)?;
         self.inputs.push(name);
         Ok(Word { source: Source::Input(self.inputs.len() - 1), program: Some(self.id) })
+    }
+
+    /// Floats given for each row when the program runs: one array of `count` columns.
+    fn input_floats(&mut self, name: String, count: usize) -> PyResult<Vec<Word>> {
+        self.check_input(&name)?;
+        if count == 0 {
+            return Err(PyValueError::new_err(format!("input '{name}' has no floats")));
+        }
+        let first = self.inputs.len();
+        self.inputs.extend(std::iter::repeat_n(name.clone(), count));
+        self.float_inputs.push(FloatBlock { name, first, count, single: false });
+        let word = |at| Word { source: Source::Input(at), program: Some(self.id) };
+        Ok((first..first + count).map(word).collect())
     }
 
     /// A transaction. Of several templates `choice` picks one per row; where `mask` is zero the row skips it.
@@ -407,16 +520,24 @@ impl Program {
 
     /// Hand a word back under a name.
     fn output(&mut self, name: String, word: SourceArg) -> PyResult<()> {
-        if self.outputs.iter().any(|(known, _)| *known == name) {
-            return Err(PyValueError::new_err(format!("output '{name}' is there already")));
-        }
+        self.check_output(&name)?;
         let source = self.owner().take(word)?;
         self.outputs.push((name, source));
         Ok(())
     }
+
+    /// Hand floats back as one array, a column each.
+    fn output_floats(&mut self, name: String, floats: Vec<FloatArg>) -> PyResult<()> {
+        self.hand_back(name, floats.into_iter().map(Into::into).collect(), false)
+    }
+
+    /// Hand floats back as one array of 32 bits, a column each; rounded to the nearest.
+    fn output_singles(&mut self, name: String, floats: Vec<FloatArg>) -> PyResult<()> {
+        self.hand_back(name, floats.into_iter().map(Into::into).collect(), true)
+    }
 }
 
-const ONE: Word = Word { source: Source::Constant(U256::ONE), program: None };
+const ONE: Word = Word::constant(U256::ONE);
 
 /// One row's words while it runs.
 struct Words<'a> {
@@ -431,6 +552,16 @@ impl Words<'_> {
             Source::Constant(value) => value,
             Source::Input(index) => U256::from_be_slice(&self.inputs[index * 32..index * 32 + 32]),
             Source::Register(index) => self.registers[index],
+        }
+    }
+
+    /// The lowest 64 bits of a word.
+    #[inline]
+    fn bits(&self, source: Source) -> u64 {
+        match source {
+            Source::Constant(value) => value.as_limbs()[0],
+            Source::Input(index) => u64::from_be_bytes(self.inputs.as_chunks::<8>().0[index * 4 + 3]),
+            Source::Register(index) => self.registers[index].as_limbs()[0],
         }
     }
 
@@ -631,6 +762,10 @@ impl Program {
             Operation::Time { number, timestamp } => {
                 words.registers[*number] = block.number;
                 words.registers[*timestamp] = block.timestamp;
+            }
+            Operation::Compute { function: Function::Float(float), with, into } if float.of_floats() => {
+                let (a, b) = (words.bits(with[0]), with.get(1).map_or(0, |word| words.bits(*word)));
+                words.registers[*into] = U256::from(float.of_bits(a, b));
             }
             Operation::Compute { function, with, into } => {
                 words.registers[*into] = match with[..] {

@@ -13,6 +13,12 @@
 The cost of resetting or copying a row grows with what the row wrote. Results do not depend on the number of threads.
 A run is atomic: if a row misses state or gets an invalid input, no row changes. A fleet of a fork with a node fetches
 missing state and runs again, on one thread; without a node, missing state raises an error that names it.
+
+A program also computes with floats, whose bits are the same on every machine. A float is a word that holds its bits:
+
+    price, risk = program.input_floats("seen", 2)                     # an array of two columns
+    program.output_singles("observation", [program.float_log(price), program.float_clip(risk, 0.0, 2.0)])
+    result.arrays["observation"]                                      # (rows, 2) floats of 32 bits
 """
 
 from __future__ import annotations
@@ -46,12 +52,20 @@ SKIPPED, SUCCESS, REVERTED, HALTED, SHORT_OUTPUT, NO_CODE = range(6)
 class Outcome(Mapping[str, Words]):
     """Outputs of a program by name."""
 
-    def __init__(self, names: list[str], words: NDArray[np.uint8], floats: NDArray[np.float64]) -> None:
-        self._columns = {name: index for index, name in enumerate(names)}
+    def __init__(
+        self,
+        program: Program,
+        words: NDArray[np.uint8],
+        floats: NDArray[np.float64],
+        arrays: list[NDArray[Any]],
+    ) -> None:
+        self._columns = {name: index for index, name in enumerate(program.outputs)}
         self.words = words
         """All outputs as (rows, outputs, 32) bytes."""
         self.floats = floats
         """All outputs as (rows, outputs) floats: rounded, for plots and observations only."""
+        self.arrays = dict(zip(program.float_outputs, arrays, strict=True))
+        """Arrays of floats by name: (rows, floats) each."""
 
     def __getitem__(self, name: str) -> Words:
         return Words(self.words[:, self._column(name)])
@@ -133,6 +147,7 @@ class Fleet:
     ) -> Outcome:
         """Run `program` on every row, with one array (or one integer for all rows) for each of its inputs.
 
+        A float input takes an array (rows, floats), or (rows,) for one float.
         With `only`, row numbers in ascending order, the other rows stay as they are, and inputs and outcome have one
         entry for each named row. `threads` defaults to the cores of this process; results do not depend on it.
         """
@@ -140,13 +155,15 @@ class Fleet:
         if threads < 1:
             raise UsageError(f"{threads} threads do nothing", "give at least one thread")
         chosen = None if only is None else self._ascending(only)
-        words = self._words(program, inputs, len(self) if chosen is None else len(chosen))
+        rows = len(self) if chosen is None else len(chosen)
+        words = self._words(program, inputs, rows)
+        floats = [_floats(name, inputs[name], rows, count) for name, count in program.float_inputs]
         try:
             if self._origin.fetches_missing:
                 # Fetched state does not reach the copies of the world that threads have.
-                outputs = self._origin._fetcher.run(lambda: self._run_collecting_misses(program, words, chosen))
-                return Outcome(program.outputs, *outputs)
-            return Outcome(program.outputs, *self._fleet.run(program, words, threads, False, chosen))
+                outputs = self._origin._fetcher.run(lambda: self._run_collecting_misses(program, words, chosen, floats))
+                return Outcome(program, *outputs)
+            return Outcome(program, *self._fleet.run(program, words, threads, False, chosen, floats))
         except _kernel.MissingState as error:
             notes = " ".join(getattr(error, "__notes__", []))
             raise MissingStateError(f"{error.args[0]} ({notes})", self._lacking) from None
@@ -154,11 +171,11 @@ class Fleet:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
 
     def _run_collecting_misses(
-        self, program: Program, words: NDArray[np.uint8], chosen: list[int] | None
-    ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+        self, program: Program, words: NDArray[np.uint8], chosen: list[int] | None, floats: list[NDArray[np.float64]]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float64], list[NDArray[Any]]]:
         """Run and report the missing state of all rows together, so that the node is asked in batches."""
         try:
-            return self._fleet.run(program, words, 1, True, chosen)
+            return self._fleet.run(program, words, 1, True, chosen, floats)
         except _kernel.InvalidTransaction as error:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
 
@@ -246,12 +263,13 @@ class Fleet:
 
     def _words(self, program: Program, inputs: dict[str, Any], rows: int) -> NDArray[np.uint8]:
         names = program.inputs
+        known = [*names, *(name for name, _ in program.float_inputs)]
         for name in inputs:
-            if name not in names:
-                raise UnknownName.of("input", name, names, f"the program takes: {', '.join(names) or 'none'}")
-        missing = [name for name in names if name not in inputs]
+            if name not in known:
+                raise UnknownName.of("input", name, known, f"the program takes: {', '.join(known) or 'none'}")
+        missing = [name for name in known if name not in inputs]
         if missing:
-            raise UsageError(f"input '{missing[0]}' is not given", f"the program takes: {', '.join(names)}")
+            raise UsageError(f"input '{missing[0]}' is not given", f"the program takes: {', '.join(known)}")
         words = np.zeros((rows, len(names), 32), dtype=np.uint8)
         lowest = words.view(">u8")[:, :, 3]
         for column, name in enumerate(names):
@@ -261,3 +279,16 @@ class Fleet:
             else:
                 words[:, column] = to_words(values, rows, name)
         return words
+
+
+def _floats(name: str, values: Any, rows: int, count: int) -> NDArray[np.float64]:
+    """`values` as an array (rows, count); `UsageError` if they are no numbers or have another shape."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if count == 1 and found.shape == (rows,):
+        return found[:, None]
+    if found.shape != (rows, count):
+        raise UsageError(f"input '{name}' is not an array of floats ({rows}, {count})", "give a number for each column")
+    return found

@@ -18,7 +18,7 @@ use super::{
     reference::evaluate,
     rows::Rows,
 };
-use crate::{convert::WordArg, trace::arithmetic::operands};
+use crate::{convert::WordArg, trace::arithmetic::takes};
 
 /// Builds a function over words, node by node.
 #[pyclass(module = "mayavi._kernel")]
@@ -72,8 +72,8 @@ impl NativeBuilder {
 
     #[pyo3(signature = (opcode, *arguments))]
     fn pure(&mut self, opcode: u8, arguments: Vec<NodeId>) -> PyResult<NodeId> {
-        let wanted = operands(opcode)
-            .ok_or_else(|| PyValueError::new_err(format!("{opcode:#04x} is not a pure instruction")))?;
+        let wanted =
+            takes(opcode).ok_or_else(|| PyValueError::new_err(format!("{opcode:#04x} is not a pure instruction")))?;
         if arguments.len() != wanted {
             return Err(PyValueError::new_err(format!(
                 "{opcode:#04x} takes {wanted} operands, got {}",

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use revm::{bytecode::opcode::OpCode, primitives::U256};
+use revm::primitives::U256;
 
 use super::{
     ir::{Condition, Function, Node, Part},
     plan::Plan,
     range::limbs,
 };
-use crate::trace::arithmetic::operands;
+use crate::trace::arithmetic::{name, takes};
 
 /// A constant, short where it is small.
 fn number(value: U256) -> String {
@@ -22,9 +22,8 @@ fn node_text(node: &Node) -> String {
         Node::Input { word, bits } => format!("input {word} of {bits} bits"),
         Node::Constant(value) => number(*value),
         Node::Pure(opcode, arguments) => {
-            let name = OpCode::new(*opcode).map_or("?", |opcode| opcode.as_str());
-            let arguments = arguments.iter().take(operands(*opcode).unwrap_or(3)).map(|node| format!(" %{node}"));
-            format!("{name}{}", arguments.collect::<String>())
+            let arguments = arguments.iter().take(takes(*opcode).unwrap_or(3)).map(|node| format!(" %{node}"));
+            format!("{}{}", name(*opcode), arguments.collect::<String>())
         }
         Node::Keccak(parts) => {
             let parts = parts.iter().map(|part| match part {

@@ -11,7 +11,7 @@ use cranelift_codegen::{
 use cranelift_frontend::FunctionBuilder;
 
 use super::{
-    calls,
+    calls, emit_float,
     limbs::{Binary, Helper, Instruction, Limb, ZERO},
     lower::Lowered,
 };
@@ -125,6 +125,11 @@ impl Emitter<'_, '_> {
                 self.builder.ins().store(MemFlags::trusted(), value, self.output, 8 * at.cast_signed());
             }
             Instruction::Binary(into, binary, a, b) => self.binary(*into, *binary, *a, *b),
+            Instruction::Float(into, step, a, b) => {
+                let (a, b) = (self.limb(*a), self.limb(*b));
+                let value = emit_float::emit(self.builder, *step, a, b);
+                self.set(*into, value);
+            }
             Instruction::Funnel(into, upper, lower, by) => {
                 let (upper, lower) = (self.limb(*upper), self.limb(*lower));
                 let lower = self.builder.ins().ushr_imm(lower, i64::from(*by));

@@ -10,7 +10,7 @@ use super::{
     range::Range,
     transfer::{range_of_product_above, range_of_pure},
 };
-use crate::trace::arithmetic::{compute, operands};
+use crate::trace::arithmetic::{compute, takes};
 
 /// What is certain grows with every guard: a node is simplified by what held when it was made.
 #[derive(Clone, Default)]
@@ -105,7 +105,7 @@ impl Graph {
 
     /// A pure instruction, simplified as far as is certain.
     pub fn pure(&mut self, opcode: u8, arguments: [NodeId; 3]) -> NodeId {
-        let count = operands(opcode).expect("a pure instruction");
+        let count = takes(opcode).expect("a pure instruction");
         let mut kept = [0; 3];
         for at in 0..count {
             kept[at] = self.resolved(arguments[at]);

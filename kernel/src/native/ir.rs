@@ -4,7 +4,7 @@ use std::fmt;
 
 use revm::primitives::{HashMap, U256};
 
-use crate::trace::arithmetic::operands;
+use crate::trace::arithmetic::takes;
 
 /// More words than this have no place in a row.
 pub const MOST_WORDS: u32 = 1 << 20;
@@ -80,7 +80,7 @@ impl Node {
         match self {
             Self::Input { .. } | Self::Constant(_) => {}
             Self::Pure(opcode, arguments) => {
-                arguments.iter().take(operands(*opcode).unwrap_or(3)).for_each(|node| each(*node));
+                arguments.iter().take(takes(*opcode).unwrap_or(3)).for_each(|node| each(*node));
             }
             Self::Keccak(parts) => {
                 for part in parts {
@@ -100,7 +100,7 @@ impl Node {
             Self::Input { .. } | Self::Constant(_) => self.clone(),
             Self::Pure(opcode, arguments) => {
                 let mut changed = [0; 3];
-                for (at, node) in arguments.iter().enumerate().take(operands(*opcode).unwrap_or(3)) {
+                for (at, node) in arguments.iter().enumerate().take(takes(*opcode).unwrap_or(3)) {
                     changed[at] = other(*node);
                 }
                 Self::Pure(*opcode, changed)
@@ -165,7 +165,7 @@ fn verify_node(at: usize, node: &Node) -> Result<(), Malformed> {
     let wrong = match node {
         Node::Input { bits, .. } if *bits > 256 => format!("an input of {bits} bits"),
         Node::Input { word, .. } if *word >= MOST_WORDS => format!("the input {word}, there are at most {MOST_WORDS}"),
-        Node::Pure(opcode, arguments) => match operands(*opcode) {
+        Node::Pure(opcode, arguments) => match takes(*opcode) {
             None => format!("{opcode:#04x}, which is not a pure instruction"),
             Some(count) if arguments[count..].iter().any(|node| *node != 0) => {
                 format!("more than {count} operands for {opcode:#04x}")
@@ -221,7 +221,7 @@ impl Builder {
     /// A pure instruction; operands that it does not have are ignored.
     pub fn pure(&mut self, opcode: u8, arguments: [NodeId; 3]) -> NodeId {
         let mut kept = [0; 3];
-        let count = operands(opcode).unwrap_or(3);
+        let count = takes(opcode).unwrap_or(3);
         kept[..count].copy_from_slice(&arguments[..count]);
         self.node(Node::Pure(opcode, kept))
     }

@@ -7,7 +7,7 @@ use super::{
     ir::Part,
     reference::hash,
 };
-use crate::trace::arithmetic::compute;
+use crate::{floats::Float, trace::arithmetic::compute};
 
 pub const BLOCK: usize = 32;
 
@@ -78,7 +78,10 @@ pub fn of_pure(opcode: u8, size: usize, wide: [usize; 3]) -> Kernel {
         op::AND => by_size(size, [and::<1>, and::<2>, and::<3>, and::<4>]),
         op::OR => by_size(size, [or::<1>, or::<2>, or::<3>, or::<4>]),
         op::XOR => by_size(size, [xor::<1>, xor::<2>, xor::<3>, xor::<4>]),
-        _ => any,
+        _ => match Float::of_code(opcode) {
+            Some(operation) if operation.of_floats() => float,
+            _ => any,
+        },
     }
 }
 
@@ -250,6 +253,13 @@ fn right<const N: usize>(planes: &mut Planes<'_>) {
             planes.result[limb][row] = lower[row] >> bits | carried;
         }
     }
+}
+
+/// A float operation on floats.
+fn float(planes: &mut Planes<'_>) {
+    let Detail::Opcode(opcode) = *planes.detail else { unreachable!("an operation has a code") };
+    let Some(float) = Float::of_code(opcode) else { unreachable!("a float operation") };
+    planes.each(|[a]: [u64; 1], [b]: [u64; 1]| [float.of_bits(a, b)]);
 }
 
 /// Every other instruction, word by word.

@@ -1,6 +1,6 @@
 //! Straight-line code over 64-bit limbs, folded as it is written: what every code generator is given.
 
-use super::faults::Fault;
+use super::{faults::Fault, float_steps::FloatStep};
 
 /// A limb: known now, or the number of a value at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,7 @@ pub enum Instruction {
         value: Limb,
     },
     Binary(u32, Binary, Limb, Limb),
+    Float(u32, FloatStep, Limb, Limb),
     /// The upper and lower limb together shifted right by a known number of bits, 1 to 63: the lower limb of it.
     Funnel(u32, Limb, Limb, u32),
     LeadingZeros(u32, Limb),
@@ -94,7 +95,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    fn fresh(&mut self, count: usize) -> u32 {
+    pub(super) fn fresh(&mut self, count: usize) -> u32 {
         self.values += count as u32;
         self.values - count as u32
     }

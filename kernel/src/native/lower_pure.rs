@@ -6,8 +6,9 @@ use super::{
     ir::NodeId,
     limbs::{Binary, Helper, Limb, ZERO},
     lower::Lowering,
+    lower_float::lowered,
 };
-use crate::trace::arithmetic::operands;
+use crate::{floats::Float, trace::arithmetic::takes};
 
 /// The highest bit of a limb.
 const TOP: Limb = Limb::Known(1 << 63);
@@ -15,7 +16,7 @@ const TOP: Limb = Limb::Known(1 << 63);
 impl Lowering<'_> {
     /// At least the lowest `size` limbs of an instruction's result, or all that it has.
     pub(super) fn pure(&mut self, id: NodeId, opcode: u8, arguments: [NodeId; 3], size: usize) -> Vec<Limb> {
-        let count = operands(opcode).unwrap_or(3);
+        let count = takes(opcode).unwrap_or(3);
         let [a, b] = [0, 1].map(|at| if at < count { self.operand(id, at, arguments[at]) } else { Vec::new() });
         let shift = self.as_constant(arguments[0]).and_then(|by| usize::try_from(by).ok()).filter(|by| *by < 256);
         let mut result = match opcode {
@@ -55,7 +56,10 @@ impl Lowering<'_> {
                 self.shifted_arithmetically(&moved, by)
             }
             op::ADDMOD | op::MULMOD => self.modular(id, opcode, &a, &b, arguments[2]),
-            _ => self.called(opcode, arguments, count),
+            _ => match Float::of_code(opcode) {
+                Some(float) => lowered(&mut self.writer, float, &a, &b),
+                None => self.called(opcode, arguments, count),
+            },
         };
         result.truncate(size);
         result

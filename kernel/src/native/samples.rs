@@ -7,7 +7,7 @@ use super::{
     range::mask,
     tree::{Branch, End, Tree},
 };
-use crate::trace::arithmetic::operands;
+use crate::{floats::Float, trace::arithmetic::takes};
 
 /// Every pure instruction.
 pub const PURE: [u8; 26] = [
@@ -38,6 +38,10 @@ pub const PURE: [u8; 26] = [
     op::SAR,
     op::CLZ,
 ];
+
+/// The float operations.
+const FIRST_FLOAT: u8 = Float::Add.code();
+const FLOATS: usize = 1 + (Float::ToWord.code() - FIRST_FLOAT) as usize;
 
 pub struct Samples(u64);
 
@@ -75,9 +79,20 @@ impl Samples {
             4 => power - U256::ONE,
             5 => power.wrapping_add(U256::ONE),
             6 => U256::from(10).pow(U256::from(self.one_of(&[4, 6, 8, 18, 26, 27, 36]))),
+            7 if self.below(2) == 0 => U256::from(self.float().to_bits()),
             7 => U256::from(self.below(300)),
             8 => !(any >> self.below(256)),
             _ => any >> self.below(256),
+        }
+    }
+
+    /// A float: an edge, or one of any size.
+    fn float(&mut self) -> f64 {
+        let edges = [0.0, -0.0, 1.0, -2.5, 0.5, 1e18, f64::MIN_POSITIVE, 5e-324, f64::MAX, f64::INFINITY, f64::NAN];
+        match self.below(3) {
+            0 => self.one_of(&edges),
+            1 => self.below(2000) as f64 - 1000.0,
+            _ => f64::from_bits(self.bits()),
         }
     }
 
@@ -182,9 +197,10 @@ impl Samples {
                 builder.pure(opcode, [a, b, 0])
             }
             _ => {
-                let opcode = self.one_of(&PURE);
+                let floats = self.below(5) == 0;
+                let opcode = if floats { FIRST_FLOAT + self.below(FLOATS) as u8 } else { self.one_of(&PURE) };
                 let mut arguments = [a, b, c];
-                arguments[operands(opcode).expect("pure")..].fill(0);
+                arguments[takes(opcode).expect("pure")..].fill(0);
                 builder.pure(opcode, arguments)
             }
         }

@@ -3,6 +3,7 @@
 use super::{
     calls,
     division::{add, subtract},
+    float_steps,
     limbs::{Binary, Instruction, Limb},
     lower::Lowered,
 };
@@ -48,6 +49,7 @@ fn step(
         Instruction::Load { into, at } => set(*into, inputs[*at as usize]),
         Instruction::Store { at, value } => outputs[*at as usize] = limb(*value),
         Instruction::Binary(into, binary, a, b) => set(*into, computed(*binary, limb(*a), limb(*b))),
+        Instruction::Float(into, step, a, b) => set(*into, float_steps::computed(*step, limb(*a), limb(*b))),
         Instruction::Funnel(into, upper, lower, by) => set(*into, limb(*lower) >> by | limb(*upper) << (64 - by)),
         Instruction::LeadingZeros(into, value) => set(*into, u64::from(limb(*value).leading_zeros())),
         Instruction::MultiplyAdd([low, high], x, y, a, b) => {

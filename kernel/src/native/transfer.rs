@@ -3,7 +3,7 @@
 use revm::{bytecode::opcode as op, primitives::U256};
 
 use super::range::{Range, mask};
-use crate::trace::arithmetic::compute;
+use crate::{floats::Float, trace::arithmetic::compute};
 
 /// The range of a pure instruction's result. `exact`: a sum, difference or product that certainly does not wrap.
 pub fn range_of_pure(opcode: u8, a: &Range, b: &Range, c: &Range, exact: bool) -> Range {
@@ -35,7 +35,7 @@ pub fn range_of_pure(opcode: u8, a: &Range, b: &Range, c: &Range, exact: bool) -
         op::SHL => shifted_left(a, b),
         op::SHR => shifted_right(a, b),
         op::CLZ => Range::between(U256::from(a.high.leading_zeros()), U256::from(a.low.leading_zeros())),
-        _ => Range::FULL,
+        _ => Float::of_code(opcode).map_or(Range::FULL, |float| Range::below_bits(float.bits())),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the EVM's pure instructions compute, outside an interpreter.
+//! What the EVM's pure instructions compute, outside an interpreter, and the float operations of programs.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,9 @@ use revm::{
     primitives::U256,
 };
 
-/// How many operands a pure instruction takes; `None` for every other one.
+use crate::floats::Float;
+
+/// How many operands a pure instruction of the EVM takes; `None` for every other one.
 pub fn operands(opcode: u8) -> Option<usize> {
     match opcode {
         op::ISZERO | op::NOT | op::CLZ => Some(1),
@@ -20,7 +22,20 @@ pub fn operands(opcode: u8) -> Option<usize> {
     }
 }
 
-/// The result of a pure instruction; `a` was on top of the stack.
+/// How many operands a pure operation of a graph takes: an instruction of the EVM, or a float operation.
+pub fn takes(code: u8) -> Option<usize> {
+    operands(code).or_else(|| Float::of_code(code).map(Float::operands))
+}
+
+/// The name of a pure operation.
+pub fn name(code: u8) -> String {
+    match Float::of_code(code) {
+        Some(float) => float.name(),
+        None => op::OpCode::new(code).map_or("?", |opcode| opcode.as_str()).to_owned(),
+    }
+}
+
+/// The result of a pure operation; `a` was on top of the stack.
 #[inline]
 pub fn compute(opcode: u8, a: U256, b: U256, c: U256) -> U256 {
     match opcode {
@@ -50,7 +65,10 @@ pub fn compute(opcode: u8, a: U256, b: U256, c: U256) -> U256 {
         op::SHR => small(a, 256).map_or(U256::ZERO, |by| b >> by),
         op::SAR => b.arithmetic_shr(small(a, 256).unwrap_or(256)),
         op::CLZ => U256::from(a.leading_zeros()),
-        _ => unreachable!("{opcode:#x} is not a pure instruction"),
+        _ => match Float::of_code(opcode) {
+            Some(float) => float.apply(a, b),
+            None => unreachable!("{opcode:#x} is not a pure instruction"),
+        },
     }
 }
 

@@ -69,7 +69,8 @@ impl Course<'_> {
                 self.two(op::OR, rest, field)
             }
             (Function::Keccak, words) => self.hashed(words),
-            #[allow(unreachable_patterns, reason = "functions that have no expression yet")]
+            (Function::Float(float), [a]) => self.two(float.code(), a.0, ZERO),
+            (Function::Float(float), [a, b]) => self.two(float.code(), a.0, b.0),
             _ => return Err(Unmodelled),
         })
     }

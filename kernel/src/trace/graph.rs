@@ -7,10 +7,11 @@ use revm::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    arithmetic::{compute, operands},
+    arithmetic::{compute, name, takes},
     surroundings::{Surroundings, Unread},
     values::{Values, write},
 };
+use crate::floats::Float;
 
 /// The constant zero, also used for operands that an instruction does not have.
 pub const ZERO: Node = 0;
@@ -152,7 +153,7 @@ impl Graph {
             op::CLZ => 9,
             op::SHR => bits(b).saturating_sub(shift.unwrap_or(0)),
             op::SHL => shift.map_or(256, |by| bits(b).saturating_add(by)),
-            _ => 256,
+            _ => Float::of_code(opcode).map_or(256, Float::bits),
         };
         bound.min(256)
     }
@@ -295,8 +296,7 @@ impl Graph {
             Expression::Input(at) => format!("input {at}"),
             Expression::Block(field) => format!("{field:?}").to_lowercase(),
             Expression::Pure(opcode, nodes) => {
-                let name = op::OpCode::new(*opcode).map_or("?", |opcode| opcode.as_str()).to_lowercase();
-                let count = operands(*opcode).unwrap_or(0);
+                let (name, count) = (name(*opcode).to_lowercase(), takes(*opcode).unwrap_or(0));
                 format!("{name}({})", nodes[..count].iter().map(inner).collect::<Vec<_>>().join(", "))
             }
             Expression::Select(nodes) => {

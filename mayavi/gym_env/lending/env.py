@@ -22,30 +22,17 @@ from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.lending.adapter import LendingAdapter
 from mayavi.gym_env.lending.config import LendingConfig
 from mayavi.gym_env.lending.describe import describe_debt_figure
-from mayavi.gym_env.lending.observations import (
-    HIGHS,
-    LOGS,
-    LOWS,
-    OF_SIZE,
-    SINCE_LAST,
-    SINCE_START,
-    TREND_MEMORY,
-    observations,
-)
-from mayavi.gym_env.lending.programs import BILLION, FIGURES, MILLION, OPENING, opening, tick
-from mayavi.gym_env.lending.rewards import LIQUIDATED, REWARDS
+from mayavi.gym_env.lending.observations import HIGHS, LOWS
+from mayavi.gym_env.lending.programs import FIGURES, MILLION, OPENING, Course, opening, tick
 from mayavi.gym_env.lending.start import Starts, amounts_of, drawn_starts, fixed_starts
+from mayavi.gym_env.lending.state import HIGHEST_FACTOR, RowState
+from mayavi.gym_env.lending.steps import ArraySteps, Integers, WholeSteps
 from mayavi.gym_env.lending.strategies import STRATEGIES
 from mayavi.gym_env.onchain.posted_feed import PostedFeed
 from mayavi.gym_env.price_shocks import drawn_paths
 from mayavi.gym_env.rows import Floats, Observations, Rows
-from mayavi.markets.process import SECONDS_PER_YEAR
-from mayavi.numerics import portable
 
 C = TypeVar("C", bound=LendingConfig)
-Integers = NDArray[np.int64]
-Which = slice | Rows | NDArray[np.bool_]
-"""A selection of rows: all, by number, or by a mask."""
 
 THREE_SHARES = (0, -MILLION, MILLION // 4)
 """Do nothing, repay as much as the wallet holds, borrow a quarter of the headroom."""
@@ -68,6 +55,8 @@ class LendingRowsEnv(ChainRowsEnv[C]):
     shares_ppm: ClassVar[tuple[int, ...]] = FIVE_SHARES
     """Discrete actions in millionths: negative of the debt to repay, positive of the headroom to borrow."""
     adapter_type: ClassVar[type[LendingAdapter]]
+    most_whole_rows: ClassVar[int] = 32
+    """Batches up to this size are stepped by whole programs, larger ones with arrays; see `steps.py`."""
 
     def __init__(self, config: C, rows: int = 1, **options: Any) -> None:
         super().__init__(config, rows, **options)
@@ -76,18 +65,23 @@ class LendingRowsEnv(ChainRowsEnv[C]):
             self.action_space = spaces.Discrete(len(self.shares_ppm))
         else:
             self.action_space = spaces.Box(-1.0, 1.0, (1,), dtype=np.float32)
-        floats = ("start_wealth_e8", "start_price_e8", "last_wealth_e8", "last_price_e8", "last_collateral")
-        self.columns |= {
-            name: np.zeros(rows) for name in (*floats, "last_health", "last_return", "trend", "volatility")
-        }
+        self.state = np.zeros((rows, len(RowState._fields)))
+        """`RowState` of every row; most of `columns` are its columns."""
+        *kept, _, _, _ = RowState._fields
+        self.columns |= {name: self.state[:, place] for place, name in enumerate(kept)}
+        self.columns["logs"] = self.state[:, len(kept) :]
         self.columns |= {name: np.zeros(rows, dtype=np.int64) for name in ("cash_yield_ppm", "acted")}
         self.columns |= {
             "liquidated": np.zeros(rows, dtype=np.bool_),
-            "logs": np.zeros((rows, len(LOGS))),
             "path_e8": np.zeros((rows, config.horizon + 1), dtype=np.int64),
             "words": np.zeros((rows, len(FIGURES), 32), dtype=np.uint8),
             "figures": np.zeros((rows, len(FIGURES))),
         }
+        self._steps = WholeSteps(self) if self._whole else ArraySteps(self)
+
+    @property
+    def _whole(self) -> bool:
+        return self.rows <= self.most_whole_rows
 
     # -- the world ----------------------------------------------------------------------------------------------------
 
@@ -101,8 +95,17 @@ class LendingRowsEnv(ChainRowsEnv[C]):
         self.block_seconds = chain(fork.chain_id).block_seconds
         self.step_blocks = max(config.step_blocks, LEAST_STEP_BLOCKS)
         self.step_seconds = self.step_blocks * self.block_seconds
-        self._opening = opening(adapter, self.block_seconds, self.feed)
-        self._tick = tick(adapter, self.step_blocks, self.block_seconds, self.feed)
+        shares_ppm = self.shares_ppm if config.actions == "discrete" else None
+        course = Course(
+            blocks=self.step_blocks,
+            block_seconds=self.block_seconds,
+            horizon=config.horizon,
+            reward=config.reward,
+            shares_ppm=shares_ppm,
+            feed=self.feed,
+            whole=self._whole,
+        )
+        self._opening, self._tick = opening(adapter, course), tick(adapter, course)
 
     def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         """Draw the starts and open the loans by real transactions."""
@@ -113,13 +116,11 @@ class LendingRowsEnv(ChainRowsEnv[C]):
             price_usd = self.adapter.terms.price_e8 / 1e8
             paths, columns["volatility"][rows] = drawn_paths(self.config, price_usd, self.step_seconds, rngs, odd)
             columns["path_e8"][rows] = np.rint(paths * 1e8)
+        inputs |= self._steps.opening_inputs(rows)
         found = self.fleet.run(self._opening, threads=self.threads, only=rows, live=1, **inputs)
         self._check_opened(found, rows)
         self._store(found, rows)
-        self._remember(rows)
-        columns["start_price_e8"][rows] = columns["last_price_e8"][rows]
-        columns["start_wealth_e8"][rows] = columns["last_wealth_e8"][rows]
-        columns["logs"][rows] = self._logs(rows)
+        self._steps.after_opening(found, rows)
 
     def drawn(self, rngs: Sequence[np.random.Generator]) -> tuple[Starts, Rows]:
         """Draw the starts of `rngs`; returns them and the indices of RNGs that may hold half a word."""
@@ -143,52 +144,17 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
     def apply(self, actions: NDArray[Any], live: NDArray[np.bool_]) -> None:
         """Run one tick of the scheduler in all rows."""
-        which: Which = slice(None) if live.all() else live
-        self._remember(which)
         columns = self.columns
-        shares = self.shares_of(actions) * live
-        inputs: dict[str, Any] = {
-            "live": live,
-            "debt": self.exactly("debt"),
-            "headroom": self.exactly("headroom"),
-            "repay_ppm": np.maximum(-shares, 0),
-            "borrow_ppm": np.maximum(shares, 0),
-            "yield_ppb": self._yield_ppb() * live,
-            "pays": columns["cash_yield_ppm"] < 0,
-        }
+        inputs: dict[str, Any] = {"live": live, "debt": self.exactly("debt"), "headroom": self.exactly("headroom")}
+        inputs |= self._steps.inputs(actions, live)
         if self.feed is not None:
             following = np.minimum(self.steps + 1, self.config.horizon)
             inputs["price_e8"] = columns["path_e8"][np.arange(self.rows), following]
         found = self.fleet.run(self._tick, threads=self.threads, **inputs)
         self._store(found)
+        self._steps.after_step(found, live)
         columns["liquidated"] |= found.status("liquidated") == SUCCESS
-        columns["logs"] = self._logs()
-        change = columns["logs"][:, SINCE_LAST]
-        trend = TREND_MEMORY * columns["trend"] + (1.0 - TREND_MEMORY) * change
-        self._put(which, acted=found.status("acted"), last_return=change, trend=trend)
-
-    def _yield_ppb(self) -> Integers:
-        """Absolute yield of the wallet's dollars in a step, in billionths, rounded down."""
-        a_year: Integers = np.abs(self.columns["cash_yield_ppm"]) * (BILLION // MILLION)
-        return a_year * self.step_seconds // SECONDS_PER_YEAR
-
-    def _remember(self, which: Which) -> None:
-        """Save the present figures of the rows `which` as those of the last step."""
-        self._put(
-            which,
-            last_wealth_e8=self.net_wealth_e8(),
-            last_price_e8=self.figure("price_e8"),
-            last_collateral=self.figure("collateral"),
-            last_health=self.health(),
-        )
-
-    def _put(self, which: Which, **columns: NDArray[Any]) -> None:
-        """Assign values to columns of the rows `which`."""
-        for name, values in columns.items():
-            if isinstance(which, slice) or which.dtype != np.bool_:
-                self.columns[name][which] = values[which]
-            else:
-                np.copyto(self.columns[name], values, where=which)
+        np.copyto(columns["acted"], found.status("acted"), where=live)
 
     def shares_of(self, actions: NDArray[Any]) -> Integers:
         """Convert actions to millionths: negative of the debt, positive of the headroom."""
@@ -206,12 +172,11 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
     def observe(self) -> Observations:
         """Observations as `observations.OBSERVED` lists them."""
-        return observations(self)
+        return self._steps.observe()
 
     def rewards(self) -> tuple[Floats, NDArray[np.bool_]]:
         """Configured reward; a liquidation gives -1 and terminates the episode."""
-        liquidated: NDArray[np.bool_] = self.columns["liquidated"].copy()
-        return np.where(liquidated, LIQUIDATED, REWARDS[self.config.reward](self)), liquidated
+        return self._steps.rewards(), self.columns["liquidated"].copy()
 
     def describe_value(self, name: str, value: Any) -> str:
         """A figure as text; the health factor without debt is "no debt"."""
@@ -256,7 +221,7 @@ class LendingRowsEnv(ChainRowsEnv[C]):
 
     def health(self) -> Floats:
         """Health factor, capped at 10; also 10 without debt."""
-        return np.minimum(self.figure("health_factor_wad") / 1e18, 10.0)
+        return np.minimum(self.figure("health_factor_wad") / 1e18, HIGHEST_FACTOR)
 
     def _store(self, found: Outcome, rows: Rows | None = None) -> None:
         """Store the outputs of a program that ran on `rows`, by default on all."""
@@ -266,15 +231,6 @@ class LendingRowsEnv(ChainRowsEnv[C]):
             self.columns["words"], self.columns["figures"] = words, figures
         else:
             self.columns["words"][rows], self.columns["figures"][rows] = words, figures
-
-    def _logs(self, which: Which = slice(None)) -> Floats:
-        """The logarithms `SINCE_LAST`, `SINCE_START` and `OF_SIZE` of each row, computed in one call."""
-        price = np.maximum(self.figure("price_e8")[which], 1.0)
-        ratios = np.empty((len(LOGS), len(price)))
-        ratios[SINCE_LAST] = price / np.maximum(self.columns["last_price_e8"][which], 1.0)
-        ratios[SINCE_START] = price / np.maximum(self.columns["start_price_e8"][which], 1.0)
-        ratios[OF_SIZE] = np.maximum(np.maximum(self.figure("collateral_value_e8")[which], 1.0) / 1e8, 1.0)
-        return portable.log(ratios).T
 
 
 def nearest_actions(shares_ppm: NDArray[Any], choices: tuple[int, ...], *, continuous: bool) -> NDArray[Any]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
+from mayavi.evm.float_word import FloatWord
+from mayavi.gym_env.lending.state import Moment, RowState
 from mayavi.numerics import portable
-
-if TYPE_CHECKING:
-    from mayavi.gym_env.lending.env import LendingRowsEnv
-    from mayavi.gym_env.rows import Observations
 
 
 class Entry(NamedTuple):
@@ -41,38 +40,38 @@ OBSERVED = (
 )
 LOWS = np.array([entry.least for entry in OBSERVED], dtype=np.float32)
 HIGHS = np.array([entry.most for entry in OBSERVED], dtype=np.float32)
-_LEAST, _MOST = LOWS.astype(np.float64), HIGHS.astype(np.float64)
 
-LOGS = SINCE_LAST, SINCE_START, OF_SIZE = range(3)
-"""Columns of `logs`: price over the last step's price, price over the initial price, and collateral value."""
-
-TREND_MEMORY = 0.6
-"""Weight of the trend so far in the next step's trend."""
-_TENTHS = 10.0
-_LOG_10 = float(portable.log(10.0))
+TENTHS = 10.0
+LOG_10 = float(portable.log(10.0))
 
 
-def observations(env: LendingRowsEnv[Any]) -> Observations:
-    """Observations of all rows."""
-    value, debt = np.maximum(env.figure("collateral_value_e8"), 1.0), env.figure("debt_value_e8")
-    rate, cash_yield = env.figure("borrow_rate_wad") / 1e17, env.columns["cash_yield_ppm"] / 1e5
-    start = np.maximum(env.columns["start_wealth_e8"], 1.0)
-    headroom_value = env.figure("headroom") * (env.adapter.terms.debt_price_e8 / env.adapter.debt_unit)
-    seen = np.empty((env.rows, len(OBSERVED)))
-    seen[:, 0] = debt / np.maximum(env.figure("limit_e8"), 1.0)
-    seen[:, 1] = debt / value
-    seen[:, 2] = env.figure("cash_value_e8") / value
-    seen[:, 3] = headroom_value / value
-    logs = env.columns["logs"]
-    seen[:, 4] = logs[:, SINCE_START]
-    seen[:, 5] = env.columns["last_return"] * _TENTHS
-    seen[:, 6] = env.columns["trend"] * _TENTHS
-    seen[:, 7] = env.columns["volatility"]
-    seen[:, 8] = rate
-    seen[:, 9] = env.figure("supply_rate_wad") / 1e17
-    seen[:, 10] = cash_yield
-    seen[:, 11] = cash_yield - rate
-    seen[:, 12] = env.net_wealth_e8() / start - 1.0
-    seen[:, 13] = logs[:, OF_SIZE] / (_TENTHS * _LOG_10)
-    seen[:, 14] = 1.0 - env.steps / env.config.horizon
-    return np.minimum(np.maximum(seen, _LEAST, out=seen), _MOST, out=seen).astype(np.float32)
+def observation(
+    figures: Mapping[str, FloatWord],
+    now: Moment,
+    state: RowState,
+    *,
+    cash_yield_ppm: FloatWord,
+    steps_over_horizon: FloatWord,
+    headroom_price_e8: float,
+) -> list[FloatWord]:
+    """Observation of a row; `headroom_price_e8` is the value of one smallest unit of the debt."""
+    value, debt = now.collateral_value_e8.at_least(1.0), figures["debt_value_e8"]
+    rate, cash_yield = figures["borrow_rate_wad"] / 1e17, cash_yield_ppm / 1e5
+    seen = {
+        "debt_to_limit": debt / figures["limit_e8"].at_least(1.0),
+        "loan_to_value": debt / value,
+        "cash_to_value": figures["cash_value_e8"] / value,
+        "headroom_to_value": figures["headroom"] * headroom_price_e8 / value,
+        "price": state.since_start,
+        "last_return": state.last_return * TENTHS,
+        "trend": state.trend * TENTHS,
+        "volatility": state.volatility,
+        "borrow_rate": rate,
+        "supply_rate": figures["supply_rate_wad"] / 1e17,
+        "cash_yield": cash_yield,
+        "spread": cash_yield - rate,
+        "wealth": now.net_wealth_e8 / state.start_wealth_e8.at_least(1.0) - 1.0,
+        "size": state.of_size / (TENTHS * LOG_10),
+        "time_left": 1.0 - steps_over_horizon,
+    }
+    return [seen[entry.name].at_least(entry.least).at_most(entry.most) for entry in OBSERVED]

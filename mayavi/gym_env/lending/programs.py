@@ -1,11 +1,21 @@
-"""Programs of the borrower environments: open a loan, and play one step. Each is one kernel call."""
+"""Programs of the borrower environments: open a loan, and play one step. Each is one kernel call.
+
+A whole step also decodes the action, and hands back observation, reward and what the row keeps; see `steps.py`.
+"""
 
 from __future__ import annotations
 
-from mayavi.evm.fleet import Program, Template, Word
+from dataclasses import dataclass
+
+from mayavi.evm.fleet import SUCCESS, Program, Template, Word
+from mayavi.evm.float_word import FloatWord
 from mayavi.evm.units import WAD
 from mayavi.gym_env.lending.adapter import BANK, BORROWER, MARKET, LendingAdapter, Standing
+from mayavi.gym_env.lending.observations import observation
+from mayavi.gym_env.lending.rewards import LIQUIDATED, REWARDS, Played
+from mayavi.gym_env.lending.state import Moment, RowState
 from mayavi.gym_env.onchain.posted_feed import PostedFeed
+from mayavi.markets.process import SECONDS_PER_YEAR
 
 MILLION = 10**6
 BILLION = 10**9
@@ -17,12 +27,28 @@ FIGURES = (*Standing._fields, "price_e8", "cash", "cash_value_e8", "block", "tim
 """Outputs read from every row after a step."""
 
 
-def opening(adapter: LendingAdapter, block_seconds: int, feed: PostedFeed | None) -> Program:
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What determines the programs of an environment besides its protocol."""
+
+    blocks: int
+    """Blocks of a step."""
+    block_seconds: int
+    horizon: int
+    reward: str
+    shares_ppm: tuple[int, ...] | None
+    """Discrete actions; None if actions are continuous."""
+    feed: PostedFeed | None
+    whole: bool
+    """Whether programs compute observations and rewards too."""
+
+
+def opening(adapter: LendingAdapter, course: Course) -> Program:
     """Let blocks pass, move the reserve's utilisation, supply the collateral and take the loan.
 
-    The inputs are the columns of `start.Starts`.
+    The inputs are the columns of `start.Starts`; the yield and the volatility of the price only if steps are whole.
     """
-    program = Program()
+    program, block_seconds = Program(), course.block_seconds
     live, blocks, supply = map(program.input, ("live", "blocks", "collateral"))
     lend, market_supply, market_borrow = _market_amounts(program, adapter)
     borrow = _loan(program, adapter, supply)
@@ -36,7 +62,12 @@ def opening(adapter: LendingAdapter, block_seconds: int, feed: PostedFeed | None
     )
     for name, (status, _, _) in zip(OPENING, calls, strict=True):
         program.output(name, status)
-    _look(program, adapter, feed)
+    figures = _look(program, adapter, course.feed)
+    if course.whole:
+        floats, volatility = _as_floats(program, figures), program.input_floats("volatility", 1)[0]
+        now = Moment.of(floats)
+        state = RowState.at_start(now, FloatWord(program, volatility))
+        _hand_back(adapter, floats, now, state, _cash_yield(program), FloatWord(program, 0.0))
     return program
 
 
@@ -73,15 +104,21 @@ def _excess(program: Program, amount: Word, over: int) -> Word:
     return program.either(program.less(over, amount), program.subtract(amount, over), 0)
 
 
-def tick(adapter: LendingAdapter, blocks: int, block_seconds: int, feed: PostedFeed | None) -> Program:
+def tick(adapter: LendingAdapter, course: Course) -> Program:
     """One tick: the borrower acts, a block later prices and yield change, a block later the liquidator acts.
 
-    Then the rest of `blocks` passes. The inputs `debt` and `headroom` are the last outputs, read in the block in which
-    the borrower acts.
+    Then the rest of the step's blocks passes. The inputs `debt` and `headroom`, and `figures` and `state` of a whole
+    step, are the last outputs, read in the block in which the borrower acts. `live` is 0 or 1.
     """
-    program = Program()
+    program, feed, block_seconds = Program(), course.feed, course.block_seconds
     live, debt, headroom = map(program.input, ("live", "debt", "headroom"))
-    repay_ppm, borrow_ppm, yield_ppb, pays = map(program.input, ("repay_ppm", "borrow_ppm", "yield_ppb", "pays"))
+    if course.whole:
+        repay_ppm, borrow_ppm = (program.either(live, share, 0) for share in _shares_ppm(program, course.shares_ppm))
+        cash_yield_ppm = _cash_yield(program)
+        yield_ppb = program.either(live, _yield_ppb(cash_yield_ppm, course.blocks * block_seconds), 0)
+        pays = cash_yield_ppm < 0.0
+    else:
+        repay_ppm, borrow_ppm, yield_ppb, pays = map(program.input, ("repay_ppm", "borrow_ppm", "yield_ppb", "pays"))
 
     repay = program.minimum(program.multiply_divide(debt, repay_ppm, MILLION), adapter.cash(program))
     borrow = program.multiply_divide(headroom, borrow_ppm, MILLION)
@@ -104,17 +141,99 @@ def tick(adapter: LendingAdapter, blocks: int, block_seconds: int, feed: PostedF
 
     unhealthy = program.less(adapter.health_factor_wad(program, price_e8), WAD)
     liquidated, _, _ = program.call(adapter.liquidate(), mask=program.multiply(unhealthy, live))
-    program.advance(blocks - 2, (blocks - 2) * block_seconds, mask=live)
+    program.advance(course.blocks - 2, (course.blocks - 2) * block_seconds, mask=live)
     program.output("acted", acted)
     program.output("liquidated", liquidated)
-    _look(program, adapter, feed)
+    figures = _look(program, adapter, feed)
+    if course.whole:
+        _judge(adapter, course, _as_floats(program, figures), cash_yield_ppm, live, liquidated)
     return program
 
 
-def _look(program: Program, adapter: LendingAdapter, feed: PostedFeed | None) -> None:
+def _judge(
+    adapter: LendingAdapter,
+    course: Course,
+    figures: dict[str, FloatWord],
+    cash_yield_ppm: FloatWord,
+    live: Word,
+    liquidated: Word,
+) -> None:
+    """Add observation, reward and state after a step to the outputs."""
+    program = cash_yield_ppm.program
+    given = program.input_floats("figures", len(FIGURES))
+    before = Moment.of({name: FloatWord(program, word) for name, word in zip(FIGURES, given, strict=True)})
+    now, steps = Moment.of(figures), program.add(program.input("steps"), live)
+    state = RowState.given(program).after(before, now, live)
+    is_last = program.subtract(1, program.less(steps, course.horizon))
+    reward = REWARDS[course.reward](Played(now, state, is_last, adapter.unit))
+    over = program.add(program.input("liquidated"), program.equal(liquidated, SUCCESS))
+    program.output_floats("reward", [FloatWord(program, LIQUIDATED).where(over, reward).word])
+    _hand_back(adapter, figures, now, state, cash_yield_ppm, FloatWord.of(program, steps) / course.horizon)
+
+
+def _shares_ppm(program: Program, choices: tuple[int, ...] | None) -> tuple[Word | int, Word | int]:
+    """Shares of the debt to repay and of the headroom to borrow, in millionths, by the action of the row."""
+    if choices is None:
+        (given,) = program.input_floats("action", 1)
+        asked = FloatWord(program, given) * MILLION
+        share, repays = abs(asked).rounded(), asked < 0.0
+        return program.either(repays, share, 0), program.either(repays, 0, share)
+    action = program.input("action")
+    repay: Word | int = 0
+    borrow: Word | int = 0
+    for number, share_ppm in enumerate(choices):
+        if share_ppm < 0:
+            repay = program.either(program.equal(action, number), -share_ppm, repay)
+        elif share_ppm > 0:
+            borrow = program.either(program.equal(action, number), share_ppm, borrow)
+    return repay, borrow
+
+
+def _cash_yield(program: Program) -> FloatWord:
+    """Annual yield of the wallet's dollars in millionths, an input."""
+    return FloatWord(program, program.input_floats("cash_yield_ppm", 1)[0])
+
+
+def _yield_ppb(cash_yield_ppm: FloatWord, seconds: int) -> Word:
+    """Absolute yield of the wallet's dollars in a step, in billionths, rounded down."""
+    a_year = abs(cash_yield_ppm).rounded()
+    return cash_yield_ppm.program.multiply_divide(a_year, BILLION // MILLION * seconds, SECONDS_PER_YEAR)
+
+
+def _as_floats(program: Program, figures: dict[str, Word]) -> dict[str, FloatWord]:
+    """Figures of a row as floats, those that are used."""
+    exact_alone = {"debt", "cash", "block", "timestamp"}
+    return {name: FloatWord.of(program, word) for name, word in figures.items() if name not in exact_alone}
+
+
+def _hand_back(
+    adapter: LendingAdapter,
+    figures: dict[str, FloatWord],
+    now: Moment,
+    state: RowState,
+    cash_yield_ppm: FloatWord,
+    steps_over_horizon: FloatWord,
+) -> None:
+    """Add observation and state to the outputs."""
+    program = cash_yield_ppm.program
+    seen = observation(
+        figures,
+        now,
+        state,
+        cash_yield_ppm=cash_yield_ppm,
+        steps_over_horizon=steps_over_horizon,
+        headroom_price_e8=adapter.terms.debt_price_e8 / adapter.debt_unit,
+    )
+    program.output_singles("observation", [each.word for each in seen])
+    program.output_floats("state", [each.word for each in state])
+
+
+def _look(program: Program, adapter: LendingAdapter, feed: PostedFeed | None) -> dict[str, Word]:
+    """Add the figures to the outputs; returns them by name."""
     price_e8: Word = program.add(adapter.terms.price_e8, 0) if feed is None else feed.price_e8(program)
     cash, (block, timestamp) = adapter.cash(program), program.time()
     worth = program.multiply_divide(cash, adapter.terms.debt_price_e8, adapter.debt_unit)
     figures = (*adapter.standing(program, price_e8), price_e8, cash, worth, block, timestamp)
     for name, word in zip(FIGURES, figures, strict=True):
         program.output(name, word)
+    return dict(zip(FIGURES, figures, strict=True))

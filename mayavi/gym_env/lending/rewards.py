@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from mayavi.gym_env.lending.env import LendingRowsEnv
-    from mayavi.gym_env.rows import Floats
+from mayavi.evm.fleet import Word
+from mayavi.evm.float_word import FloatWord
+from mayavi.gym_env.lending.state import Moment, RowState
 
 LIQUIDATED = -1.0
 """Reward of a liquidation, which ends the episode."""
 HIGHEST_HEALTH = 3.0
-"""Cap of the health factor; also its value without debt."""
+"""Cap of the health factor in `health`."""
 NEEDLESS_HEALTH = 2.0
 NEEDLESS_COST = 0.01
 """Cost per step, in `health`, of each unit of health factor above `NEEDLESS_HEALTH`: idle collateral."""
@@ -24,43 +22,52 @@ THIN_COST = 0.02
 """Cost, in `guarded`, of a step that ends at a health factor of one; falls linearly to zero at `GUARDED_HEALTH`."""
 
 
-def net_wealth(env: LendingRowsEnv[Any]) -> Floats:
+class Played(NamedTuple):
+    """A step: the row after it."""
+
+    now: Moment
+    state: RowState
+    is_last: Word
+    """Whether it was the last step of the episode."""
+    unit: int
+    """Smallest units of a whole token of collateral."""
+
+
+def net_wealth(step: Played) -> FloatWord:
     """Relative change of net wealth over the episode, in the last step; else zero."""
-    start = np.maximum(env.columns["start_wealth_e8"], 1.0)
-    gained: Floats = (env.net_wealth_e8() - start) / start
-    return np.where(env.steps >= env.config.horizon, gained, 0.0)
+    start = step.state.start_wealth_e8.at_least(1.0)
+    return ((step.now.net_wealth_e8 - start) / start).where(step.is_last, 0.0)
 
 
-def carry(env: LendingRowsEnv[Any]) -> Floats:
+def carry(step: Played) -> FloatWord:
     """Change of net wealth in each step at a constant collateral price, relative to the initial wealth.
 
     The borrower cannot sell its collateral, so price changes are noise that no action influences. Without this noise
     policies learn faster, and the sum over an episode ranks them as `net_wealth` does.
     """
-    columns, start = env.columns, np.maximum(env.columns["start_wealth_e8"], 1.0)
-    by_price = columns["last_collateral"] * (env.figure("price_e8") - columns["last_price_e8"]) / env.adapter.unit
-    earned: Floats = (env.net_wealth_e8() - columns["last_wealth_e8"] - by_price) / start
-    return earned
+    now, state = step.now, step.state
+    by_price = state.last_collateral * (now.price_e8 - state.last_price_e8) / step.unit
+    return (now.net_wealth_e8 - state.last_wealth_e8 - by_price) / state.start_wealth_e8.at_least(1.0)
 
 
-def guarded(env: LendingRowsEnv[Any]) -> Floats:
+def guarded(step: Played) -> FloatWord:
     """`carry` minus a penalty for health factors below `GUARDED_HEALTH`.
 
     Liquidations are rare and cost a thousand steps of interest, so a policy learns little from them. Near misses are
     frequent: from the penalty a policy learns to avoid both.
     """
-    missing: Floats = np.maximum(GUARDED_HEALTH - env.health(), 0.0) / (GUARDED_HEALTH - 1.0)
-    return carry(env) - THIN_COST * missing
+    missing = (GUARDED_HEALTH - step.now.health).at_least(0.0) / (GUARDED_HEALTH - 1.0)
+    return carry(step) - THIN_COST * missing
 
 
-def health(env: LendingRowsEnv[Any]) -> Floats:
+def health(step: Played) -> FloatWord:
     """Change of the health factor in each step, minus the cost of idle collateral."""
-    now, before = (np.minimum(each, HIGHEST_HEALTH) for each in (env.health(), env.columns["last_health"]))
-    idle: Floats = np.maximum(now - NEEDLESS_HEALTH, 0.0)
+    now, before = (each.at_most(HIGHEST_HEALTH) for each in (step.now.health, step.state.last_health))
+    idle = (now - NEEDLESS_HEALTH).at_least(0.0)
     return now - before - NEEDLESS_COST * idle
 
 
-REWARDS: dict[str, Callable[[LendingRowsEnv[Any]], Floats]] = {
+REWARDS: dict[str, Callable[[Played], FloatWord]] = {
     "net_wealth": net_wealth,
     "carry": carry,
     "guarded": guarded,

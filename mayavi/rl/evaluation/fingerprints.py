@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mayavi.gym_env.rows import RowsEnv
 
-_NOT_STATE = {"clipped", "remembered"}
+_NOT_STATE = {"clipped", "remembered", "observed"}
 """Columns that do not influence later steps."""
 
 
