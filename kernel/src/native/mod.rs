@@ -23,6 +23,7 @@ mod lower_division;
 mod lower_pure;
 mod peepholes;
 pub mod plan;
+pub mod ptx;
 mod range;
 pub mod reference;
 pub mod rows;
@@ -32,5 +33,6 @@ mod samples;
 mod scalar;
 #[cfg(test)]
 mod tests;
+pub mod stored;
 mod transfer;
 pub mod tree;

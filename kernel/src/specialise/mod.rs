@@ -30,6 +30,7 @@ use crate::{
     trace::{Fact, Places, Watch},
     world::World,
 };
+pub use code::Draft;
 pub use compiler::finish as finish_compiling;
 use row::RowView;
 pub use runner::Runner;
