@@ -38,6 +38,8 @@ STEP_SECONDS = 3_600
 
 def load_kernel() -> ModuleType:
     """Load the kernel alone: a rented machine need not have the package's requirements."""
+    if known := sys.modules.get("mayavi._kernel"):
+        return known
     folders = (REPOSITORY / "device_data", REPOSITORY / "mayavi")
     for path in (path for folder in folders for path in sorted(folder.glob("_kernel*.so"))):
         spec = importlib.util.spec_from_file_location("_kernel", path)

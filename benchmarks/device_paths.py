@@ -26,7 +26,7 @@ ANSWER = 1
 AMOUNT = 4 + 32
 """Byte at which the amount of a repayment or loan stands."""
 ROWS = 30_000
-LEVERAGE = 6
+LEVERAGE = 1
 """Some borrowers are close to liquidation."""
 
 
