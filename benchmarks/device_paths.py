@@ -1,6 +1,6 @@
 """Record what `benchmarks/device.py` runs: account data of many borrowers, one repayment and one loan.
 
-    python -m benchmarks.device_paths device_data --accounts 84000
+python -m benchmarks.device_paths device_data --accounts 84000
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from benchmarks.borrowers import open_borrowers
 from benchmarks.device import Limbs, hostile, limbs
 from benchmarks.position import BORROWER, Call, Position, open_position
 from mayavi import Fork
+from mayavi._kernel import PathRecorder
 from mayavi.evm.words import to_words
 
 FEEDS = ("ETH/USD", "BTC/USD", "USDC/USD", "DAI/USD", "USDT/USD")
@@ -26,8 +27,11 @@ ANSWER = 1
 AMOUNT = 4 + 32
 """Byte at which the amount of a repayment or loan stands."""
 ROWS = 30_000
-LEVERAGE = 1
+LEVERAGE = 6
 """Some borrowers are close to liquidation."""
+STRESS = (0.4, 0.6, 0.8, 0.9, 1.1, 1.25, 1.5)
+"""Shares of today's prices at which paths are recorded too; those of dollars stay."""
+CALM = 0.001
 
 
 def record_accounts(folder: Path, count: int) -> None:
@@ -37,26 +41,34 @@ def record_accounts(folder: Path, count: int) -> None:
     slots = [(fork.address_of(f"Chainlink.{feed}"), ANSWER) for feed in FEEDS]
     calldata = market.pool.getUserAccountData.encode(bytes(20))
     words = to_words(accounts, len(accounts), "accounts").reshape(len(accounts), 1, 32)
-    paths, left = fork._evm.record_paths(market.pool.address, calldata, [4], words, slots, 6, timestamp=True)
+    recorder = PathRecorder(market.pool.address, calldata, [4], slots, 6, timestamp=True)
+    known = recorder.explore(fork._evm, words)
     prices = [fork.storage(*slot) for slot in slots]
+    about = {"prices": prices, "volatility": VOLATILITY, "timestamp": fork.timestamp, "accounts": count}
+    for share in STRESS:
+        with fork.snapshot():
+            for (feed, slot), price, volatility in zip(slots, prices, VOLATILITY, strict=True):
+                fork.set_storage(feed, slot, int(price * share) if volatility > CALM else price)
+            fork.mine(1)
+            recorder.explore(fork._evm, words[::8])
     order = np.random.default_rng(5)
-    about = {"prices": prices, "volatility": VOLATILITY, "timestamp": fork.timestamp, "left": len(left)}
-    about["scenario"] = [path.scenario for path in paths]
+    paths = [recorder.path(number, fork._evm, words, known) for number in range(len(recorder))]
+    about["scenario"] = [reads for *_, reads in paths]
     (folder / "accounts.json").write_text(json.dumps(about))
-    tables = {f"table_{number}": path.table for number, path in enumerate(paths)}
+    tables = {f"table_{number}": own for number, (_, _, own, _) in enumerate(paths)}
     np.savez_compressed(folder / "accounts.npz", **tables)
-    for number, path in enumerate(paths):
-        (folder / f"path_{number}.txt").write_text(path.builder().stored())
-    largest = max(paths, key=lambda path: len(path.accounts))
-    (folder / "getUserAccountData.txt").write_text(largest.builder().stored())
-    rows = np.array(largest.table)[order.integers(0, len(largest.accounts), ROWS)]
-    for word, column in largest.scenario:
+    for number, (builder, *_) in enumerate(paths):
+        (folder / f"path_{number}.txt").write_text(builder.stored())
+    builder, _, own, reads = max(paths, key=lambda path: len(path[1]))
+    (folder / "getUserAccountData.txt").write_text(builder.stored())
+    rows = own[order.integers(0, len(own), ROWS)]
+    for word, column in reads:
         values = [*prices, fork.timestamp][column]
         varied = (values * order.uniform(0.6, 1.5, ROWS)).astype(np.uint64)
         time = fork.timestamp + order.integers(0, 10**6, ROWS).astype(np.uint64)
         rows[:, 4 * word] = time if column == len(prices) else varied
     np.savez_compressed(folder / "getUserAccountData.npz", rows=spoiled(rows))
-    print(f"{count:,} accounts on {len(paths)} paths, {len(left)} on none")
+    print(f"{count:,} accounts on {len(paths)} paths, {(known < 0).sum()} on none")
 
 
 def record_call(folder: Path, position: Position, call: Call) -> None:
@@ -65,15 +77,14 @@ def record_call(folder: Path, position: Position, call: Call) -> None:
     slots = [*written(fork, call), *((fork.address_of(f"Chainlink.{feed}"), ANSWER) for feed in FEEDS)]
     amount = call.data[AMOUNT : AMOUNT + 32]
     words = np.frombuffer(amount, dtype=np.uint8).reshape(1, 1, 32)
-    paths, left = fork._evm.record_paths(
-        call.to, call.data, [AMOUNT], words, slots, None, timestamp=True, sender=BORROWER
-    )
-    if left:
+    recorder = PathRecorder(call.to, call.data, [AMOUNT], slots, None, timestamp=True, sender=BORROWER)
+    known = recorder.explore(fork._evm, words)
+    if known[0] < 0:
         raise SystemExit(f"{call.name} has no path")
-    path, order = paths[0], np.random.default_rng(6)
-    (folder / f"{call.name}.txt").write_text(path.builder().stored())
-    rows = np.repeat(np.array(path.table), ROWS, axis=0)
-    columns = dict(path.scenario)
+    builder, _, own, reads = recorder.path(0, fork._evm, words, known)
+    order = np.random.default_rng(6)
+    (folder / f"{call.name}.txt").write_text(builder.stored())
+    rows, columns = np.repeat(own, ROWS, axis=0), dict(reads)
     for word in range(rows.shape[1] // 4):
         if word not in columns:
             rows[:, 4 * word] = order.integers(1, 2 * 10**6, ROWS).astype(np.uint64)

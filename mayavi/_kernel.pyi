@@ -17,9 +17,9 @@ __all__ = [
     "MissingState",
     "NativeBuilder",
     "NativeCode",
+    "PathRecorder",
     "Program",
     "Receipt",
-    "RecordedPath",
     "Reverted",
     "State",
     "Template",
@@ -198,18 +198,6 @@ class Evm:
         threads: int = 1,
         verify: bool = False,
     ) -> tuple[NDArray[np.uint8], _Failures, list[tuple[int, int]], dict[str, int]]: ...
-    def record_paths(
-        self,
-        to: bytes,
-        data: bytes,
-        offsets: list[int],
-        words: NDArray[np.uint8],
-        slots: Sequence[tuple[bytes, int]],
-        returns: int | None = None,
-        timestamp: bool = False,
-        sender: bytes | None = None,
-        gas: int | None = None,
-    ) -> tuple[list[RecordedPath], list[int]]: ...
     def transact(
         self,
         to: bytes | None,
@@ -391,20 +379,29 @@ class DeviceCode:
         repeats: int = 1,
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint64], dict[str, float]]: ...
     def reduce(
-        self, accounts: NDArray[np.uint64], scenarios: NDArray[np.uint64], device: str = "cuda"
+        self, accounts: NDArray[np.uint64], scenarios: NDArray[np.uint64], device: str = "cuda", named: bool = True
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], int, dict[str, float]]: ...
 
 @final
-class RecordedPath:
-    """Path of a call as a function of accounts and scenarios, and the accounts that take it."""
+class PathRecorder:
+    """Paths of a call with holes under scenarios, as functions of calls and scenarios."""
 
-    def builder(self) -> NativeBuilder: ...
-    @property
-    def accounts(self) -> NDArray[np.uint32]: ...
-    @property
-    def table(self) -> NDArray[np.uint64]: ...
-    @property
-    def scenario(self) -> list[tuple[int, int]]: ...
+    def __new__(
+        cls,
+        to: bytes,
+        data: bytes,
+        offsets: Sequence[int],
+        slots: Sequence[tuple[bytes, int]],
+        returns: int | None = None,
+        timestamp: bool = False,
+        sender: bytes | None = None,
+        gas: int | None = None,
+    ) -> PathRecorder: ...
+    def explore(self, evm: Evm, words: NDArray[np.uint8]) -> NDArray[np.int32]: ...
+    def __len__(self) -> int: ...
+    def path(
+        self, number: int, evm: Evm, words: NDArray[np.uint8], known: NDArray[np.int32]
+    ) -> tuple[NativeBuilder, NDArray[np.uint32], NDArray[np.uint64], list[tuple[int, int]]]: ...
 
 def cuda_devices() -> tuple[tuple[int, int], list[tuple[str, int, tuple[int, int]]]]: ...
 def digest_weight(limb: int | None = None) -> int: ...

@@ -59,7 +59,9 @@ impl NativeBuilder {
     ) -> PyResult<DeviceCode> {
         let function = self.function();
         let (inputs, outputs) = (function.input_words(), function.outputs.len());
-        if let Some((output, limbs)) = sums.iter().find(|(output, limbs)| *output >= outputs || !(1..=4).contains(limbs)) {
+        if let Some((output, limbs)) =
+            sums.iter().find(|(output, limbs)| *output >= outputs || !(1..=4).contains(limbs))
+        {
             return Err(PyValueError::new_err(format!(
                 "a sum of {limbs} limbs of output {output}; there are {outputs} outputs of 1 to 4 limbs"
             )));
@@ -74,7 +76,8 @@ impl NativeBuilder {
             None => Vec::new(),
         };
         let malformed = |error: String| PyValueError::new_err(error);
-        let plan = Plan::new(function, &likely_bounds(function, &rows)).map_err(|error| malformed(error.to_string()))?;
+        let plan =
+            Plan::new(function, &likely_bounds(function, &rows)).map_err(|error| malformed(error.to_string()))?;
         let sums: Vec<Sum> = sums.into_iter().map(|(output, limbs)| Sum { output, limbs }).collect();
         let program = Program::new(&plan, &scenario, &sums).map_err(|error| malformed(error.to_string()))?;
         Ok(DeviceCode { program, scenario_words: scenario, inputs, outputs })
@@ -99,8 +102,7 @@ impl DeviceCode {
         let opened: Result<Took, String> = py.detach(|| {
             let mut device = Device::open(device)?;
             if let Device::Cuda(cuda) = &mut device {
-                let (text, name) =
-                    if adding { (&self.program.reduce, "reduce") } else { (&self.program.rows, "rows") };
+                let (text, name) = if adding { (&self.program.reduce, "reduce") } else { (&self.program.rows, "rows") };
                 cuda.compile(text, name)?;
             }
             Ok(Took::of(&device))
@@ -133,21 +135,22 @@ impl DeviceCode {
     }
 
     /// Add up over accounts: for each scenario the accepted rows, their digest and the limbs of each sum. Rows whose
-    /// guards fail are named: scenario · accounts + account.
-    #[pyo3(signature = (accounts, scenarios, device="cuda"))]
+    /// guards fail are `named`: scenario · accounts + account.
+    #[pyo3(signature = (accounts, scenarios, device="cuda", named=true))]
     fn reduce<'py>(
         &self,
         py: Python<'py>,
         accounts: PyReadonlyArray2<'py, u64>,
         scenarios: PyReadonlyArray2<'py, u64>,
         device: &str,
+        named: bool,
     ) -> PyResult<Added<'py>> {
         let job = self.job(&accounts, Some(&scenarios))?;
         let count = job.scenarios.count;
         let (totals, took) = py
             .detach(|| {
                 let mut device = Device::open(device)?;
-                let totals = job.totals(&mut device)?;
+                let totals = job.totals(&mut device, named)?;
                 Ok::<_, String>((totals, Took::of(&device)))
             })
             .map_err(DeviceError::new_err)?;
@@ -169,7 +172,9 @@ impl DeviceCode {
         let table = |rows: &'a PyReadonlyArray2<'_, u64>, words: usize, what: &str| {
             let [count, width] = [rows.shape()[0], rows.shape()[1]];
             if width < 4 * words || count == 0 {
-                return Err(PyValueError::new_err(format!("{what}: rows of {words} words are needed, got {count} of {width} limbs")));
+                return Err(PyValueError::new_err(format!(
+                    "{what}: rows of {words} words are needed, got {count} of {width} limbs"
+                )));
             }
             Ok(Table { limbs: rows.as_slice()?, width, count })
         };

@@ -8,7 +8,7 @@ const ROWS: usize = 1 << 22;
 /// Rows of one launch that adds up.
 const ADDED: usize = 1 << 31;
 /// Rows whose guards fail that are named; of more only the count is known.
-pub const FAILURES: usize = 1 << 20;
+const FAILURES: usize = 1 << 20;
 
 /// Rows of words, each four limbs, one behind the other.
 #[derive(Clone, Copy)]
@@ -98,25 +98,26 @@ impl Job<'_> {
         Ok((found_flags, found))
     }
 
-    /// Add up over accounts.
-    pub fn totals(&self, device: &mut Device) -> Result<Totals, String> {
+    /// Add up over accounts. Rows whose guards fail are `named`, or merely left out.
+    pub fn totals(&self, device: &mut Device, named: bool) -> Result<Totals, String> {
+        let capacity = if named { FAILURES } else { 0 };
         let size = 2 + self.program.sums.iter().map(|sum| sum.limbs).sum::<usize>();
         let (accounts, scenarios) = (self.accounts.count, self.scenarios.count);
         if accounts.max(scenarios) >= 1 << 28 {
             return Err("more than 2^28 accounts or scenarios in one run; take fewer at a time".to_owned());
         }
-        device.require(self.table_words() + size * scenarios + FAILURES)?;
+        device.require(self.table_words() + size * scenarios + capacity)?;
         let tables = self.tables(device)?;
-        let (sums, failed, failures) = (device.zeros(size * scenarios)?, device.zeros(FAILURES)?, device.zeros(1)?);
+        let (sums, failed, failures) = (device.zeros(size * scenarios)?, device.zeros(capacity)?, device.zeros(1)?);
         let step = (ADDED / scenarios.max(1)).max(1);
         for first in (0..accounts).step_by(step) {
-            let counts = [accounts, scenarios, first, accounts.min(first + step), FAILURES].map(number);
+            let counts = [accounts, scenarios, first, accounts.min(first + step), capacity].map(number);
             let places = [tables[0], tables[1], sums, failed, failures];
             let given: Vec<Argument> = places.into_iter().chain(counts).collect();
             device.launch(&self.program.reduce, "reduce", scenarios as u64, &given)?;
         }
         let failures = device.download(failures, 1)?[0];
-        let mut rows = device.download(failed, FAILURES.min(failures as usize))?;
+        let mut rows = device.download(failed, capacity.min(failures as usize))?;
         rows.sort_unstable();
         Ok(Totals { planes: device.download(sums, size * scenarios)?, failed: rows, failures })
     }

@@ -31,8 +31,8 @@ pub mod rows;
 mod samples;
 #[cfg(test)]
 mod scalar;
+pub mod stored;
 #[cfg(test)]
 mod tests;
-pub mod stored;
 mod transfer;
 pub mod tree;

@@ -104,6 +104,9 @@ mod tests {
             let function = Samples::new(seed).function(5, 30);
             assert_eq!(read(&write(&function)), Ok(function), "seed {seed}");
         }
-        assert_eq!(read("input 0\n").map_err(|error| error.0), Err("line 1: 'input 0' is no node, guard or output".into()));
+        assert_eq!(
+            read("input 0\n").map_err(|error| error.0),
+            Err("line 1: 'input 0' is no node, guard or output".into())
+        );
     }
 }

@@ -28,8 +28,8 @@ use revm::{
 
 use crate::machine::{Failure, Machine};
 pub use ending::{DataGas, Ending};
-pub use graph::{BlockField, Expression, Field, Graph, MOST_NODES, Node, Text};
 pub use graph::Part;
+pub use graph::{BlockField, Expression, Field, Graph, MOST_NODES, Node, Text};
 pub use layout::Layout;
 pub use places::Places;
 pub use recorder::Recorder;

@@ -146,8 +146,8 @@ class ForkCalls(ForkBlocks):
     ) -> Grid:
         """Record the calls of `call_words` for scenarios that set `slots`, and the time of the block if `timestamp`.
 
-            grid = fork.grid(pool, calldata, {4: accounts}, returns=6, slots=[(feed, 1)])
-            columns = grid.run([prices], device="cuda")
+        grid = fork.grid(pool, calldata, {4: accounts}, returns=6, slots=[(feed, 1)])
+        columns = grid.run([prices], device="cuda")
         """
         from mayavi.evm.fork.grid import Grid
 

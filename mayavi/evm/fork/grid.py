@@ -6,8 +6,8 @@ grid is made; each path is recorded once and runs as code. Rows that leave their
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,18 +22,11 @@ if TYPE_CHECKING:
     from mayavi.evm.fork.calls import ForkCalls
 
 Limbs = NDArray[np.uint64]
-SAMPLED = 32
-"""Accounts and scenarios whose values say how wide the words of a path are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """Recorded path: its function, its calls, what they read, and the columns of scenarios that it reads."""
-
-    builder: _kernel.NativeBuilder
-    calls: NDArray[np.uint32]
-    table: Limbs
-    scenario: list[tuple[int, int]]
+EXPLORED_CALLS = 2_048
+EXPLORED_SCENARIOS = 4
+"""Calls and scenarios whose paths are recorded before a run, besides the extremes of each column."""
+SAMPLED_CALLS = 16
+"""Calls whose values say how wide the words of a path are."""
 
 
 class Grid:
@@ -55,32 +48,33 @@ class Grid:
         self.fork, self._to, self._data, self._sender, self._gas = fork, to, data, sender, gas
         self._returns, self._slots, self._timestamp = returns, list(slots), timestamp
         self._offsets, self.calls, self._words = views.filled(data, holes)
-        paths, left = fork._fetcher.run(
-            lambda: fork._evm.record_paths(
-                to, data, self._offsets, self._words, self._slots, returns, timestamp, sender, gas
-            ),
-            (to, data, sender, 0),
-        )
-        self._paths = [Path(each.builder(), each.accounts, each.table, each.scenario) for each in paths]
-        self._left = np.array(left, dtype=np.uint32)
+        self._recorder = _kernel.PathRecorder(to, data, self._offsets, self._slots, returns, timestamp, sender, gas)
+        self._known = self._explore(self._words)
 
     @property
     def paths(self) -> int:
         """Number of recorded paths."""
-        return len(self._paths)
+        return len(self._recorder)
+
+    def _explore(self, words: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Return the path of each call in the present state; new ones are recorded."""
+        fork = self.fork
+        return fork._fetcher.run(
+            lambda: self._recorder.explore(fork._evm, words), (self._to, self._data, self._sender, 0)
+        )
 
     def run(self, scenarios: Sequence[Any] = (), device: str = "cuda") -> list[Words]:
         """Return the words of every call, those of the first scenario first.
 
-        `scenarios` has a column for each slot, then one of timestamps if the time differs. `device` is `cuda`, `cuda:1`,
-        or `emulated`, which is slow and for tests.
+        `scenarios` has a column for each slot, then one of timestamps if the time differs. `device` is `cuda`, `cuda:1`
+        and so on, or `emulated`, which is slow and for tests.
         """
         rows, table = self._scenarios(scenarios)
+        self._explore_some(table)
         outputs = np.zeros((rows, self.calls, self._returns, 32), dtype=np.uint8)
-        missing = np.zeros((rows, self.calls), dtype=np.bool_)
-        missing[:, self._left] = True
-        for path in self._paths:
-            self._run_path(path, table, rows, device, outputs, missing)
+        missing = np.ones((rows, self.calls), dtype=np.bool_)
+        for number in range(self.paths):
+            self._run_path(number, table, device, outputs, missing)
         for scenario in np.flatnonzero(missing.any(axis=1)):
             calls = np.flatnonzero(missing[scenario])
             outputs[scenario, calls] = self._by_processor(table[scenario], calls)
@@ -99,54 +93,82 @@ class Grid:
         words = [to_words(column, rows, f"column {at}") for at, column in enumerate(columns)]
         return rows, limbs_of(np.stack(words, axis=1)) if words else np.zeros((rows, 0), dtype=np.uint64)
 
+    def _explore_some(self, table: Limbs) -> None:
+        """Record the paths that calls take under the most different scenarios."""
+        if not self._slots and not self._timestamp:
+            return
+        some = spread(self.calls, EXPLORED_CALLS)
+        for scenario in extremes(table):
+            with self._under(table[scenario]):
+                self._explore(np.ascontiguousarray(self._words[some]))
+
     def _run_path(
-        self,
-        path: Path,
-        table: Limbs,
-        rows: int,
-        device: str,
-        outputs: NDArray[np.uint8],
-        missing: NDArray[np.bool_],
+        self, number: int, table: Limbs, device: str, outputs: NDArray[np.uint8], missing: NDArray[np.bool_]
     ) -> None:
-        columns = [table[:, 4 * column : 4 * column + 4] for _, column in path.scenario]
+        builder, calls, own, reads = self._recorder.path(number, self.fork._evm, self._words, self._known)
+        if not len(calls):
+            return
+        columns = [table[:, 4 * column : 4 * column + 4] for _, column in reads]
+        # A path that reads nothing of a scenario gives the same under each of them.
         scenarios = np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else None
-        code = path.builder.device([word for word, _ in path.scenario], [], self._sample(path, table))
-        flags, found, _ = run_code(code, path.table, scenarios, device)
-        count = len(path.calls)
-        times = rows if scenarios is None else 1  # a path that reads no scenario gives the same under each of them
-        accepted = np.tile(flags.reshape(-1, count) == 1, (times, 1))
-        words = words_of(found).reshape(-1, count, self._returns, 32)
-        outputs[:, path.calls] = np.tile(words, (times, 1, 1, 1))
-        missing[:, path.calls] = ~accepted
+        sample = sampled(own, table[extremes(table)], reads)
+        flags, found = run_code(builder.device([word for word, _ in reads], [], sample), own, scenarios, device)
+        shape = (-1, len(calls))
+        accepted = np.broadcast_to(flags.reshape(shape) == 1, (len(table), len(calls)))
+        words = words_of(found).reshape(*shape, self._returns, 32)
+        words = np.broadcast_to(words, (len(table), len(calls), self._returns, 32))
+        outputs[:, calls] = np.where(accepted[..., None, None], words, outputs[:, calls])
+        missing[:, calls] &= ~accepted
 
-    def _sample(self, path: Path, table: Limbs) -> Limbs:
-        """Return rows that show how wide values are."""
-        some = np.linspace(0, len(table) - 1, min(len(table), SAMPLED)).astype(np.int64)
-        accounts = np.linspace(0, len(path.table) - 1, min(len(path.table), SAMPLED)).astype(np.int64)
-        rows = np.repeat(path.table[accounts], len(some), axis=0)
-        for word, column in path.scenario:
-            rows[:, 4 * word : 4 * word + 4] = np.tile(table[some, 4 * column : 4 * column + 4], (len(accounts), 1))
-        return rows
-
-    def _by_processor(self, scenario: Limbs, calls: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Call the view under one scenario without a device."""
+    @contextmanager
+    def _under(self, scenario: Limbs) -> Iterator[None]:
+        """Have the state of one scenario for a while."""
         values = [int.from_bytes(word.astype("<u8").tobytes(), "little") for word in scenario.reshape(-1, 4)]
-        holes = {offset: self._words[calls, at] for at, offset in enumerate(self._offsets)}
         with self.fork.snapshot():
             for (place, slot), value in zip(self._slots, values, strict=False):
                 self.fork.set_storage(place, slot, value)
             if self._timestamp:
                 self.fork.set_block(timestamp=values[-1])
+            yield
+
+    def _by_processor(self, scenario: Limbs, calls: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Call the view under one scenario without a device."""
+        holes = {offset: self._words[calls, at] for at, offset in enumerate(self._offsets)}
+        with self._under(scenario):
             columns = self.fork.call_words(self._to, self._data, holes, self._returns, self._sender, gas=self._gas)
         return np.stack([column.words for column in columns], axis=1)
 
 
+def spread(count: int, most: int) -> NDArray[np.int64]:
+    """Return at most so many numbers below a count, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
+
+
+def extremes(table: Limbs) -> NDArray[np.int64]:
+    """Return the scenarios in which a column is lowest or highest, and some others."""
+    found = set(spread(len(table), EXPLORED_SCENARIOS).tolist())
+    for column in range(0, table.shape[1], 4):
+        words = np.lexsort(table[:, column : column + 4].T)
+        found |= {int(words[0]), int(words[-1])}
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def sampled(own: Limbs, scenarios: Limbs, reads: Sequence[tuple[int, int]]) -> Limbs:
+    """Return rows that show how wide the values of a path are."""
+    some = own[spread(len(own), SAMPLED_CALLS)]
+    rows = np.repeat(some, len(scenarios), axis=0)
+    for word, column in reads:
+        rows[:, 4 * word : 4 * word + 4] = np.tile(scenarios[:, 4 * column : 4 * column + 4], (len(some), 1))
+    return rows
+
+
 def run_code(
     code: _kernel.DeviceCode, table: Limbs, scenarios: Limbs | None, device: str
-) -> tuple[NDArray[np.uint8], Limbs, dict[str, float]]:
+) -> tuple[NDArray[np.uint8], Limbs]:
     """Run rows on a device; a device that is not there is a `UsageError`."""
     try:
-        return code.run(table, scenarios, device)
+        flags, found, _ = code.run(table, scenarios, device)
+        return flags, found
     except _kernel.DeviceError as error:
         what, _, hint = str(error).partition("; ")
         raise UsageError(what, hint or None) from None

@@ -11,7 +11,7 @@ from mayavi.evm.words import Words
 from tests.evm.assembler import assemble
 from tests.evm.bytecode import word
 from tests.evm.fork.view_batches import CONTRACT, X, fork_with
-from tests.evm.native.test_ptx import needs_device, without_device
+from tests.evm.native.devices import needs_device, without_device
 
 DEVICES = ["emulated", pytest.param("cuda", marks=[pytest.mark.gpu, needs_device])]
 # balance[x] · price, but x where the price is 7; the price is in slot 0, balances are in the slots of their numbers
@@ -42,8 +42,7 @@ def test_scenarios_change_slots_and_the_time(device: str) -> None:
     fork, calls = valued(), list(range(1, 20))
     grid = fork.grid(CONTRACT, bytes(32), {0: calls}, 1, [(CONTRACT, 0)], timestamp=True)
     assert grid.paths == 1
-    # The third one takes another path, the last one overflows the width that was seen.
-    scenarios = [(3, 1_000), (5, 2_000), (7, 3_000), (2**255 + 1, 4_000)]
+    scenarios = [(3, 1_000), (5, 2_000), (7, 3_000), (2**255 + 1, 4_000), *((9, now) for now in range(100))]
     (found,) = grid.run([[price for price, _ in scenarios], [now for _, now in scenarios]], device)
     assert found.ints() == by_processor(fork, calls, scenarios)
     assert fork.storage(CONTRACT, 0) == 3

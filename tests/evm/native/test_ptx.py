@@ -11,20 +11,9 @@ from numpy.typing import NDArray
 from benchmarks.device import Failures, operations
 from mayavi import _kernel
 from mayavi._kernel import NativeBuilder
+from tests.evm.native.devices import needs_device, without_device
 
 ADD, MUL, DIV, LT = 0x01, 0x02, 0x04, 0x10
-
-
-def has_device() -> bool:
-    """Whether a CUDA device is there."""
-    try:
-        return bool(_kernel.cuda_devices()[1])
-    except _kernel.DeviceError:
-        return False
-
-
-needs_device = pytest.mark.skipif(not has_device(), reason="there is no CUDA device here")
-without_device = pytest.mark.skipif(has_device(), reason="there is a CUDA device here")
 
 
 def limbs(rows: list[list[int]]) -> NDArray[np.uint64]:

@@ -53,9 +53,8 @@ pub fn divide(out: &mut Assembler, dividend: &[Limb], divisor: &[Limb]) -> (Vec<
         remainder = down(out, empty, &remainder, count);
     }
     remainder.drain(..below);
-    let [quotient, remainder] = [quotient, remainder].map(|limbs| {
-        limbs.into_iter().map(|limb| out.select(any, limb, ZERO)).collect()
-    });
+    let [quotient, remainder] =
+        [quotient, remainder].map(|limbs| limbs.into_iter().map(|limb| out.select(any, limb, ZERO)).collect());
     (quotient, remainder)
 }
 

@@ -49,7 +49,14 @@ impl Emulator {
     }
 
     /// Run a kernel with so many threads, in blocks of `size`.
-    pub fn launch(&mut self, text: &str, kernel: &str, threads: u64, size: u64, given: &[Argument]) -> Result<(), Wrong> {
+    pub fn launch(
+        &mut self,
+        text: &str,
+        kernel: &str,
+        threads: u64,
+        size: u64,
+        given: &[Argument],
+    ) -> Result<(), Wrong> {
         if !self.modules.contains_key(text) {
             self.modules.insert(text.to_owned(), parse(text)?);
         }
@@ -239,7 +246,9 @@ fn computed(line: &Line, values: [u64; 3], carried: &mut bool) -> u64 {
         // Counts beyond the width are as good as the width.
         Operation::ShiftLeft => a.checked_shl(values[1] as u32).filter(|_| values[1] < u64::from(bits)).unwrap_or(0),
         Operation::ShiftRight { signed: true } => (a.cast_signed() >> values[1].min(63)).cast_unsigned(),
-        Operation::ShiftRight { .. } => a.checked_shr(values[1] as u32).filter(|_| values[1] < u64::from(bits)).unwrap_or(0),
+        Operation::ShiftRight { .. } => {
+            a.checked_shr(values[1] as u32).filter(|_| values[1] < u64::from(bits)).unwrap_or(0)
+        }
         Operation::FunnelRight => (b << 32 | a) >> c.min(32),
         Operation::FunnelLeft => (b << 32 | a) << (c & 31) >> 32,
         Operation::Permute => {

@@ -54,7 +54,9 @@ impl Functions {
         let name = match helper {
             Helper::Divide { dividend } => format!("a_quotient_{dividend}_{}", arguments - usize::from(dividend)),
             Helper::Remainder { dividend } => format!("a_remainder_{dividend}_{}", arguments - usize::from(dividend)),
-            Helper::Pure(opcode) => format!("b_{}", op::OpCode::new(opcode).map_or("pure", |code| code.as_str())).to_lowercase(),
+            Helper::Pure(opcode) => {
+                format!("b_{}", op::OpCode::new(opcode).map_or("pure", |code| code.as_str())).to_lowercase()
+            }
             Helper::Keccak(text) => format!("b_keccak_{text}"),
         };
         if self.texts.contains_key(&name) {

@@ -39,10 +39,13 @@ pub fn rounds() -> String {
 
 /// The padded message in limbs, lowest byte first.
 fn message(out: &mut Assembler, parts: &[Part], words: &[Limb]) -> Vec<Limb> {
-    let length: usize = parts.iter().map(|part| match part {
-        Part::Bytes(bytes) => bytes.len(),
-        Part::Word { length, .. } => usize::from(*length),
-    }).sum();
+    let length: usize = parts
+        .iter()
+        .map(|part| match part {
+            Part::Bytes(bytes) => bytes.len(),
+            Part::Word { length, .. } => usize::from(*length),
+        })
+        .sum();
     let size = (length / RATE + 1) * RATE;
     let (mut fixed, mut limbs) = (vec![0_u8; size], vec![ZERO; size / 8]);
     (fixed[length], fixed[size - 1]) = (1, fixed[size - 1] | 0x80);
@@ -69,11 +72,15 @@ fn message(out: &mut Assembler, parts: &[Part], words: &[Limb]) -> Vec<Limb> {
         }
     }
     let whole = fixed.chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")));
-    limbs.into_iter().zip(whole).map(|(limb, fixed)| match (limb, fixed) {
-        (limb, 0) => limb,
-        (ZERO, fixed) => Limb::Known(fixed),
-        (limb, fixed) => out.limb("or.b64", &[&limb, &Limb::Known(fixed)]),
-    }).collect()
+    limbs
+        .into_iter()
+        .zip(whole)
+        .map(|(limb, fixed)| match (limb, fixed) {
+            (limb, 0) => limb,
+            (ZERO, fixed) => Limb::Known(fixed),
+            (limb, fixed) => out.limb("or.b64", &[&limb, &Limb::Known(fixed)]),
+        })
+        .collect()
 }
 
 /// The body of the function that hashes these parts.
@@ -119,9 +126,8 @@ fn permute(out: &mut Assembler, state: &[Limb]) {
     let count = out.half("mov.b32", &[&0]);
     let head = out.label("round");
     out.place(&head);
-    let columns: Vec<Limb> = (0..5)
-        .map(|x| (1..5).fold(state[x], |all, y| out.limb("xor.b64", &[&all, &state[x + 5 * y]])))
-        .collect();
+    let columns: Vec<Limb> =
+        (0..5).map(|x| (1..5).fold(state[x], |all, y| out.limb("xor.b64", &[&all, &state[x + 5 * y]]))).collect();
     let parities: Vec<Limb> = (0..5)
         .map(|x| {
             let next = rotated(out, columns[(x + 1) % 5], 1);

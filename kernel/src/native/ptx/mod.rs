@@ -17,8 +17,8 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-pub use functions::Unsupported;
 use functions::Functions;
+pub use functions::Unsupported;
 
 use super::{
     limbs::{Instruction, Limb, ZERO},

@@ -221,13 +221,8 @@ fn line(text: &str, names: &mut Names) -> Result<Line, Wrong> {
         None => (None, text),
     };
     let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
-    let plain = |operation, target: &str| Line {
-        guard,
-        operation,
-        bits: 0,
-        operands: Vec::new(),
-        target: target.to_owned(),
-    };
+    let plain =
+        |operation, target: &str| Line { guard, operation, bits: 0, operands: Vec::new(), target: target.to_owned() };
     match name {
         "ret" => return Ok(plain(Operation::Return, "")),
         "bra" => return Ok(plain(Operation::Branch, rest.trim())),
@@ -247,7 +242,8 @@ fn line(text: &str, names: &mut Names) -> Result<Line, Wrong> {
 
 /// Names in a list of parameters.
 fn parameters(text: &str) -> Vec<String> {
-    let name = |piece: &str| piece.split_whitespace().last().map(|name| name.split('[').next().unwrap_or(name).to_owned());
+    let name =
+        |piece: &str| piece.split_whitespace().last().map(|name| name.split('[').next().unwrap_or(name).to_owned());
     text.split(',').filter(|piece| piece.contains(".param")).filter_map(name).collect()
 }
 

@@ -154,7 +154,8 @@ impl<'a, F: Frame> Printer<'a, F> {
         if by == 0 {
             return out.join([halves[first], halves[first + 1]]);
         }
-        let shifted = [0, 1].map(|at| out.half("shf.r.clamp.b32", &[&halves[first + at], &halves[first + at + 1], &by]));
+        let shifted =
+            [0, 1].map(|at| out.half("shf.r.clamp.b32", &[&halves[first + at], &halves[first + at + 1], &by]));
         out.join(shifted)
     }
 

@@ -164,11 +164,14 @@ pub fn print(
     Ok(entry("reduce", &PARAMETERS, &out.body()))
 }
 
-/// Put the number of a row whose guards fail behind those before it, while there is room.
+/// Put the number of a row whose guards fail behind those before it, while there is room; nothing where there is none.
 fn note_failure(out: &mut Assembler, [account, accounts, scenario]: [Half; 3], label: &str, next: &str) {
     out.place(label);
+    let capacity = number(out, "capacity");
+    let none = out.test("setp.eq.u32", &[&capacity, &0]);
+    out.branch_if(none, next);
     let (counter, list) = (place(out, "failures"), place(out, "failed"));
-    let (at, capacity) = (out.limb("atom.global.add.u64", &[&format_args!("[{counter}]"), &1]), number(out, "capacity"));
+    let at = out.limb("atom.global.add.u64", &[&format_args!("[{counter}]"), &1]);
     let capacity = out.limb("cvt.u64.u32", &[&capacity]);
     let full = out.test("setp.ge.u64", &[&at, &capacity]);
     out.branch_if(full, next);

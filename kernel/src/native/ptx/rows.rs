@@ -22,8 +22,7 @@ const PARAMETERS: [(&str, &str); 8] = [
 
 /// The first lines of a kernel.
 pub fn entry(name: &str, parameters: &[(&str, &str)], body: &str) -> String {
-    let parameters: Vec<String> =
-        parameters.iter().map(|(kind, name)| format!("\t.param .{kind} {name}")).collect();
+    let parameters: Vec<String> = parameters.iter().map(|(kind, name)| format!("\t.param .{kind} {name}")).collect();
     format!(".visible .entry {name}(\n{}\n)\n{{\n{body}}}\n", parameters.join(",\n"))
 }
 

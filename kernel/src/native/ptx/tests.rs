@@ -2,7 +2,11 @@
 
 use revm::{bytecode::opcode as op, primitives::U256};
 
-use super::{Program, Sum, emulator::{Argument, Emulator}, weight};
+use super::{
+    Program, Sum,
+    emulator::{Argument, Emulator},
+    weight,
+};
 use crate::native::{
     ir::{Builder, Function},
     plan::Plan,
@@ -38,7 +42,8 @@ fn words_at(device: &Emulator, place: Argument, count: usize) -> Vec<u64> {
 fn run(program: &Program, outputs: usize, rows: &[Vec<U256>]) -> Vec<Option<Vec<U256>>> {
     let (mut device, count) = (Emulator::default(), rows.len());
     let accounts = uploaded(&mut device, &planes(rows, &program.planes.accounts));
-    let [scenarios, found] = [8, 8 * count * program.planes.outputs.len()].map(|size| uploaded(&mut device, &vec![0; size]));
+    let [scenarios, found] =
+        [8, 8 * count * program.planes.outputs.len()].map(|size| uploaded(&mut device, &vec![0; size]));
     let flags = uploaded(&mut device, &vec![0; 8 * count]);
     let number = |count: usize| Argument::Number(count as u32);
     let given = [accounts, scenarios, found, flags, number(count), number(1), number(0), number(count)];
@@ -52,7 +57,9 @@ fn run(program: &Program, outputs: usize, rows: &[Vec<U256>]) -> Vec<Option<Vec<
                 let plane = program.planes.outputs.binary_search(&(at as u32));
                 plane.map_or(0, |plane| words[plane * count + row])
             };
-            accepted.then(|| (0..outputs).map(|word| U256::from_limbs([0, 1, 2, 3].map(|at| limb(4 * word + at)))).collect())
+            accepted.then(|| {
+                (0..outputs).map(|word| U256::from_limbs([0, 1, 2, 3].map(|at| limb(4 * word + at)))).collect()
+            })
         })
         .collect()
 }
