@@ -25,10 +25,10 @@ Slots = list[tuple[bytes, int, int]]
 """State of a mix: contract, slot of a mapping by account, value."""
 
 
-def open_borrowers(count: int) -> tuple[AaveV3, list[bytes]]:
-    """Return a market on a frozen world, and its borrowers."""
+def open_borrowers(count: int, leverage: int = 1) -> tuple[AaveV3, list[bytes]]:
+    """Return a market on a frozen world, and its borrowers, who owe `leverage` times the usual debt."""
     fork = open_replica()
-    mixes = [position_of(fork, *mix) for mix in MIXES]
+    mixes = [position_of(fork, *mix, leverage) for mix in MIXES]
     fork.mine(10)
     rng = random.Random(1)
     accounts = [keccak256(b"borrower %d" % index)[:20] for index in range(count)]
@@ -38,7 +38,7 @@ def open_borrowers(count: int) -> tuple[AaveV3, list[bytes]]:
     return AaveV3(fork.frozen()), accounts
 
 
-def position_of(fork: Fork, collateral: int, debt: int) -> Slots:
+def position_of(fork: Fork, collateral: int, debt: int, leverage: int = 1) -> Slots:
     """Return the storage of a borrower with that mix."""
     market = AaveV3(fork)
     address = keccak256(b"mix %d %d" % (collateral, debt))[:20]
@@ -49,7 +49,7 @@ def position_of(fork: Fork, collateral: int, debt: int) -> Slots:
             account.supply(asset, amount)
     for bit, (asset, amount) in enumerate(DEBT.items()):
         if debt >> bit & 1:
-            account.borrow(asset, amount)
+            account.borrow(asset, leverage * amount)
     touched = fork.touched(market.pool.address, ACCOUNT_DATA.encode(address))
     read = {(contract, slot) for contract, slots in touched for slot in slots}
     return [

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Block",
+    "DeviceCode",
+    "DeviceError",
     "Evm",
     "Fleet",
     "Halted",
@@ -15,6 +17,7 @@ __all__ = [
     "MissingState",
     "NativeBuilder",
     "NativeCode",
+    "PathRecorder",
     "Program",
     "Receipt",
     "Reverted",
@@ -25,7 +28,9 @@ __all__ = [
     "checksum_address",
     "create2_address",
     "create_address",
+    "cuda_devices",
     "decode_header",
+    "digest_weight",
     "exp",
     "hardforks",
     "header_hash",
@@ -369,6 +374,18 @@ class NativeBuilder:
     """Function over 256-bit words, built node by node; for tests and benchmarks of the code generator."""
 
     def __new__(cls) -> NativeBuilder: ...
+    @staticmethod
+    def read(text: str) -> NativeBuilder: ...
+    def stored(self) -> str: ...
+    @property
+    def words(self) -> tuple[int, int]: ...
+    def output_node(self, output: int) -> int: ...
+    def device(
+        self,
+        scenario: Sequence[int] = ...,
+        sums: Sequence[tuple[int, int]] = ...,
+        sample: NDArray[np.uint64] | None = None,
+    ) -> DeviceCode: ...
     def input(self, word: int, bits: int = 256) -> int: ...
     def constant(self, value: int) -> int: ...
     def pure(self, opcode: int, *arguments: int) -> int: ...
@@ -378,6 +395,49 @@ class NativeBuilder:
     def output(self, node: int) -> int: ...
     def compile(self, backend: str | None = None, sample: NDArray[np.uint64] | None = None) -> NativeCode: ...
 
+class DeviceError(RuntimeError):
+    """Device that is not there, or cannot do this."""
+
+@final
+class DeviceCode:
+    """Function over 256-bit words as PTX: accounts × scenarios on a device."""
+
+    def ptx(self) -> tuple[str, str]: ...
+    def load(self, device: str = "cuda", adding: bool = False) -> dict[str, float]: ...
+    def run(
+        self,
+        accounts: NDArray[np.uint64],
+        scenarios: NDArray[np.uint64] | None = None,
+        device: str = "cuda",
+        repeats: int = 1,
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint64], dict[str, float]]: ...
+    def reduce(
+        self, accounts: NDArray[np.uint64], scenarios: NDArray[np.uint64], device: str = "cuda", named: bool = True
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], int, dict[str, float]]: ...
+
+@final
+class PathRecorder:
+    """Paths of a call with holes under scenarios, as functions of calls and scenarios."""
+
+    def __new__(
+        cls,
+        to: bytes,
+        data: bytes,
+        offsets: Sequence[int],
+        slots: Sequence[tuple[bytes, int]],
+        returns: int | None = None,
+        timestamp: bool = False,
+        sender: bytes | None = None,
+        gas: int | None = None,
+    ) -> PathRecorder: ...
+    def explore(self, evm: Evm, words: NDArray[np.uint8]) -> NDArray[np.int32]: ...
+    def __len__(self) -> int: ...
+    def path(
+        self, number: int, evm: Evm, words: NDArray[np.uint8], known: NDArray[np.int32]
+    ) -> tuple[NativeBuilder, NDArray[np.uint32], NDArray[np.uint64], list[tuple[int, int]]]: ...
+
+def cuda_devices() -> tuple[tuple[int, int], list[tuple[str, int, tuple[int, int]]]]: ...
+def digest_weight(limb: int | None = None) -> int: ...
 @final
 class NativeCode:
     """Compiled function over 256-bit words: `run` returns flags and outputs of rows."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.device import main as run_device
+from benchmarks.device_paths import main as record_device_paths
 from benchmarks.peer.conversation import creation_code, read_world
 from benchmarks.peers import export
 from benchmarks.position import BORROWER, USDC_E6, open_position
@@ -40,6 +42,18 @@ class TestTimings:
         timings = in_turns({"a": lambda: contestant("a", 1.0), "b": lambda: contestant("b", 2.0)}, rounds=3)
         assert order == ["a", "b", "b", "a", "a", "b"]
         assert timings == {"a": Timing((1.0,) * 3), "b": Timing((2.0,) * 3)}
+
+
+class TestDevice:
+    def test_recorded_calls_are_exact_on_the_emulator(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert record_device_paths([str(tmp_path), "--accounts", "120"]) == 0
+        small = ["--rows", "1500", "--operands", "4", "--paths", "2", "--steps", "3"]
+        assert run_device(["--device", "emulated", "--data", str(tmp_path), *small]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        for call in ("getUserAccountData", "repay", "borrow"):
+            assert any(line.startswith(f"{call}: EXACT on 1,500 rows") for line in lines), lines
+        assert any("720 calls" in line and " 0 calls are left" in line for line in lines), lines
+        assert lines[-1] == "everything is equal"
 
 
 class TestSpecialiseCheck:

@@ -190,6 +190,25 @@ def check_replicas() -> Iterator[Finding]:
             yield Finding(f"replica {name}", "ok", f"{size:,} bytes in {snapshot.parent}")
 
 
+def check_gpu() -> Iterator[Finding]:
+    """The CUDA driver and its devices: only views and sweeps on a device need them."""
+    try:
+        from mayavi import _kernel
+    except ImportError:
+        return  # the kernel's finding says why
+    try:
+        version, devices = _kernel.cuda_devices()
+    except _kernel.DeviceError as error:
+        yield Finding("GPU", "absent", f'only `device="cuda"` needs one: {str(error).partition("; ")[0]}')
+        return
+    driver = f"CUDA {version[0]}.{version[1]}"
+    if not devices:
+        yield Finding("GPU", "absent", f"the driver ({driver}) has no device")
+    for number, (name, memory, capability) in enumerate(devices):
+        detail = f"{name}, {memory / 2**30:.0f} GiB, sm_{capability[0]}{capability[1]}, {driver}"
+        yield Finding(f"GPU cuda:{number}", "ok", detail)
+
+
 def check_tools() -> Iterator[Finding]:
     """Compilers and package managers: needed to build and to set up, not to run."""
     tools = [("cargo", "to rebuild the kernel"), ("node", "for tests against a node")] if IS_CHECKOUT else []
@@ -281,6 +300,7 @@ CHECKS: list[Callable[[], Iterator[Finding]]] = [
     check_reports,
     check_cache,
     check_replicas,
+    check_gpu,
     check_tools,
     check_data,
     check_endpoints,

@@ -17,6 +17,7 @@ use super::{
     plan::Plan,
     reference::evaluate,
     rows::Rows,
+    stored,
 };
 use crate::{convert::WordArg, trace::arithmetic::takes};
 
@@ -46,6 +47,16 @@ impl NativeBuilder {
         Ok(id)
     }
 
+    /// Go on with a function.
+    pub fn of(function: Function) -> Self {
+        Self { nodes: function.nodes.len() as NodeId, builder: Builder::of(function) }
+    }
+
+    /// What was built so far.
+    pub fn function(&self) -> &Function {
+        self.builder.function()
+    }
+
     fn existing(&self, node: NodeId) -> PyResult<NodeId> {
         if node < self.nodes {
             return Ok(node);
@@ -59,6 +70,29 @@ impl NativeBuilder {
     #[new]
     fn new() -> Self {
         Self::default()
+    }
+
+    /// Read a function that `stored` has written.
+    #[staticmethod]
+    fn read(text: &str) -> PyResult<Self> {
+        stored::read(text).map(Self::of).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// What was built so far, as lines that can be read back.
+    fn stored(&self) -> String {
+        stored::write(self.function())
+    }
+
+    /// How many words a row has and gives.
+    #[getter]
+    fn words(&self) -> (usize, usize) {
+        (self.function().input_words(), self.function().outputs.len())
+    }
+
+    /// The node that an output is.
+    fn output_node(&self, output: usize) -> PyResult<NodeId> {
+        let node = self.function().outputs.get(output).copied();
+        node.ok_or_else(|| PyIndexError::new_err(format!("no output {output}")))
     }
 
     #[pyo3(signature = (word, bits=256))]

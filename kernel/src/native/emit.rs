@@ -143,6 +143,7 @@ impl Emitter<'_, '_> {
                 self.set(*into, value);
             }
             Instruction::MultiplyAdd(into, x, y, a, b) => self.multiply_add(*into, [*x, *y], [*a, *b]),
+            Instruction::Multiply(..) => unreachable!("only code for a device has whole products"),
             Instruction::Add(into, pairs) => self.chain(*into, pairs, true),
             Instruction::Sub(into, pairs) => self.chain(*into, pairs, false),
             Instruction::Less(into, pairs) => {

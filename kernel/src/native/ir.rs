@@ -197,6 +197,12 @@ impl Builder {
         Self::default()
     }
 
+    /// Go on with a function.
+    pub fn of(function: Function) -> Self {
+        let known = function.nodes.iter().cloned().zip(0..).collect();
+        Self { function, known }
+    }
+
     pub fn node(&mut self, node: Node) -> NodeId {
         let next = self.function.nodes.len() as NodeId;
         *self.known.entry(node).or_insert_with_key(|node| {

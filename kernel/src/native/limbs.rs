@@ -62,6 +62,8 @@ pub enum Instruction {
     LeadingZeros(u32, Limb),
     /// `x · y + a + b`: the lower and the upper limb.
     MultiplyAdd([u32; 2], Limb, Limb, Limb, Limb),
+    /// The lowest limbs of a whole product, numbered from `into` on: only a device's code has these.
+    Multiply(u32, Vec<Limb>, Vec<Limb>, u32),
     /// Sums and differences of numbers of the same length, lowest limb first; values are numbered from `into` on.
     Add(u32, Vec<[Limb; 2]>),
     Sub(u32, Vec<[Limb; 2]>),
@@ -92,6 +94,8 @@ pub enum Instruction {
 pub struct Writer {
     pub code: Vec<Instruction>,
     pub values: u32,
+    /// Whether products stay whole, for a device that makes them of halves.
+    pub whole_products: bool,
 }
 
 impl Writer {
@@ -226,6 +230,25 @@ impl Writer {
         let into = self.fresh(2);
         self.code.push(Instruction::MultiplyAdd([into, into + 1], x, y, a, b));
         (Limb::Value(into), Limb::Value(into + 1))
+    }
+
+    /// The lowest `size` limbs of a product that stays whole.
+    pub fn multiply(&mut self, a: &[Limb], b: &[Limb], size: usize) -> Vec<Limb> {
+        let used = |limbs: &[Limb]| limbs.iter().rposition(|limb| *limb != ZERO).map_or(0, |at| (at + 1).min(size));
+        let (a, b) = (&a[..used(a)], &b[..used(b)]);
+        let count = size.min(a.len() + b.len());
+        let mut result = match (a, b) {
+            ([], _) | (_, []) => Vec::new(),
+            ([x], [y]) if size == 1 => vec![self.binary(Binary::Mul, *x, *y)],
+            ([Limb::Known(1)], other) | (other, [Limb::Known(1)]) => other.to_vec(),
+            _ => {
+                let into = self.fresh(count);
+                self.code.push(Instruction::Multiply(into, a.to_vec(), b.to_vec(), count as u32));
+                Self::range(into, count)
+            }
+        };
+        result.resize(size, ZERO);
+        result
     }
 
     /// The sum, as long as the longer number.

@@ -39,6 +39,14 @@ pub fn lower(plan: &Plan) -> Lowered {
     lowered
 }
 
+/// Lower a plan for a device, which makes products of halves of limbs.
+pub fn lower_for_device(plan: &Plan) -> Lowered {
+    let writer = Writer { whole_products: true, ..Writer::default() };
+    let mut lowered = Lowered { writer, texts: Vec::new() };
+    lower_plan(plan, &mut lowered, Vec::new());
+    lowered
+}
+
 /// Lower what a plan adds to the values before it, then what follows.
 fn lower_plan(plan: &Plan, lowered: &mut Lowered, values: Vec<Vec<Limb>>) {
     let count = plan.function.nodes.len();

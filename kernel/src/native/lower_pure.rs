@@ -106,6 +106,9 @@ impl Lowering<'_> {
 
     /// The lowest `size` limbs of a product: rows of multiply and add.
     pub(super) fn multiply(&mut self, a: &[Limb], b: &[Limb], size: usize) -> Vec<Limb> {
+        if self.writer.whole_products {
+            return self.writer.multiply(a, b, size);
+        }
         let mut result = vec![ZERO; size];
         for (i, x) in a.iter().enumerate().filter(|(_, x)| **x != ZERO) {
             let mut carried = ZERO;

@@ -26,6 +26,7 @@ mod lower_float;
 mod lower_pure;
 mod peepholes;
 pub mod plan;
+pub mod ptx;
 mod range;
 pub mod reference;
 pub mod rows;
@@ -33,6 +34,7 @@ pub mod rows;
 mod samples;
 #[cfg(test)]
 mod scalar;
+pub mod stored;
 #[cfg(test)]
 mod tests;
 mod transfer;

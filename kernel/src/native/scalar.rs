@@ -57,6 +57,19 @@ fn step(
             set(*low, sum as u64);
             set(*high, (sum >> 64) as u64);
         }
+        Instruction::Multiply(into, a, b, size) => {
+            let [a, b] = [a, b].map(|limbs| limbs.iter().map(|each| limb(*each)).collect::<Vec<_>>());
+            let mut product = vec![0; a.len() + b.len()];
+            for (i, x) in a.iter().enumerate() {
+                let mut carried = 0;
+                for (j, y) in b.iter().enumerate() {
+                    let sum = u128::from(*x) * u128::from(*y) + u128::from(product[i + j]) + u128::from(carried);
+                    (product[i + j], carried) = (sum as u64, (sum >> 64) as u64);
+                }
+                product[i + b.len()] = carried;
+            }
+            product.iter().take(*size as usize).zip(*into..).for_each(|(value, into)| set(into, *value));
+        }
         Instruction::Add(into, pairs) | Instruction::Sub(into, pairs) => {
             let link = if matches!(instruction, Instruction::Add(..)) { add } else { subtract };
             let mut carried = false;

@@ -171,6 +171,11 @@ impl Draft {
         self.function
     }
 
+    /// The same, and the expressions that its inputs are.
+    pub fn into_parts(self) -> (Function, Vec<Node>) {
+        (self.function, self.leaves)
+    }
+
     /// Note the values of a row that has taken the path; true when there are enough of them.
     ///
     /// `rows` are those noted before.

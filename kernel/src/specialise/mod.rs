@@ -39,6 +39,7 @@ use crate::{
     world::World,
 };
 use cache::Waiting;
+pub use code::Draft;
 pub use compare::touched;
 pub use compiler::finish as finish_compiling;
 use row::RowView;

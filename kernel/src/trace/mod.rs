@@ -33,6 +33,7 @@ use crate::machine::{Failure, Machine};
 pub use course::Unmodelled;
 pub use ending::{DataGas, Ending};
 pub use functions::Known as KnownWord;
+pub use graph::Part;
 pub use graph::{BlockField, Expression, Field, Graph, MOST_NODES, Node, Text};
 pub use layout::Layout;
 pub use places::Places;

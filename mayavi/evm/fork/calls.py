@@ -16,6 +16,7 @@ from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
 from mayavi.evm.sent import GasPrice, Sent
 
 if TYPE_CHECKING:
+    from mayavi.evm.fork.grid import Grid
     from mayavi.evm.words import Words
 
 
@@ -112,20 +113,47 @@ class ForkCalls(ForkBlocks):
         check: bool = True,
         threads: int | None = None,
         verify: bool = False,
+        device: str | None = None,
     ) -> list[Words]:
         """`call_many` for arrays: one call for each row of `holes`, whose columns go into `data` at their byte offsets.
 
         A column is anything that `Fleet.run` takes: integers, addresses, words, or one value for all rows. Returns the
-        first `returns` words of the outputs as columns. With `check=False` a failed call gives zeros.
+        first `returns` words of the outputs as columns. With `check=False` a failed call gives zeros. `device="cuda"`
+        computes on a GPU what does not fail; `grid` is for many scenarios.
 
             collateral, debt = fork.call_words(pool, calldata, {4: accounts}, returns=2)
         """
         from mayavi.evm.fork import views
 
+        if device is not None and check:
+            return self.grid(to, data, holes, returns, sender=sender, gas=gas).run(device=device)
         place, origin = self.address_of(to), self._sender(sender)
         return views.call_words(
             self, place, data, holes, returns, origin, gas, check=check, threads=threads, verify=verify
         )
+
+    def grid(
+        self,
+        to: AddressLike,
+        data: bytes,
+        holes: Mapping[int, Any],
+        returns: int,
+        slots: Sequence[tuple[AddressLike, int]] = (),
+        sender: AddressLike | None = None,
+        *,
+        timestamp: bool = False,
+        gas: int | None = None,
+    ) -> Grid:
+        """Record the calls of `call_words` for scenarios that set `slots`, and the time of the block if `timestamp`.
+
+        grid = fork.grid(pool, calldata, {4: accounts}, returns=6, slots=[(feed, 1)])
+        columns = grid.run([prices], device="cuda")
+        """
+        from mayavi.evm.fork.grid import Grid
+
+        place, origin = self.address_of(to), self._sender(sender)
+        named = [(self.address_of(each), word(slot)) for each, slot in slots]
+        return Grid(self, place, to_bytes(data), holes, returns, named, origin, timestamp=timestamp, gas=gas)
 
     def trace(
         self,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
 from mayavi.evm import failures
@@ -70,11 +71,7 @@ def call_words(
     """First words of each call's output, as columns."""
     template, count = to_bytes(data), u64(returns, "number of words")
     gas, cores = _limits(gas, fork.threads if threads is None else threads)
-    offsets = _offsets(holes, len(template))
-    rows = _rows(holes)
-    words = np.zeros((rows, len(offsets), 32), dtype=np.uint8)
-    for column, offset in enumerate(offsets):
-        words[:, column] = to_words(holes[offset], rows, f"byte {offset}")
+    offsets, rows, words = filled(template, holes)
     if not rows:
         return [Words(np.zeros((0, 32), dtype=np.uint8)) for _ in range(count)]
 
@@ -96,6 +93,16 @@ def call_words(
             fork._require_code(to, "call of")
         raise UsageError(f"call {index} of {rows} of {fork.name(to)} returns {length} bytes, not {count} words")
     return [Words(outputs[:, column]) for column in range(count)]
+
+
+def filled(template: bytes, holes: Mapping[int, Any]) -> tuple[list[int], int, NDArray[np.uint8]]:
+    """Return the offsets of the holes, the number of calls, and the words of each call."""
+    offsets = _offsets(holes, len(template))
+    rows = _rows(holes)
+    words = np.zeros((rows, len(offsets), 32), dtype=np.uint8)
+    for column, offset in enumerate(offsets):
+        words[:, column] = to_words(holes[offset], rows, f"byte {offset}")
+    return offsets, rows, words
 
 
 def _limits(gas: int | None, threads: int | None) -> tuple[int | None, int]:

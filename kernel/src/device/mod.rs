@@ -1,0 +1,85 @@
+//! Devices that run PTX: a GPU behind the CUDA driver, or an emulator on the processor.
+
+pub mod binding;
+mod cuda;
+mod driver;
+mod job;
+
+use cuda::Cuda;
+pub use cuda::describe;
+
+use crate::native::ptx::emulator::{Argument, Emulator};
+
+/// Threads of an emulated block.
+const EMULATED_BLOCK: u64 = 32;
+
+/// A device in use.
+pub enum Device {
+    Cuda(Box<Cuda>),
+    Emulated(Emulator),
+}
+
+impl Device {
+    /// `cuda`, `cuda:1`, or `emulated`.
+    pub fn open(name: &str) -> Result<Self, String> {
+        let number = match name {
+            "emulated" => return Ok(Self::Emulated(Emulator::default())),
+            "cuda" => Some(0),
+            _ => name.strip_prefix("cuda:").and_then(|number| number.parse().ok()),
+        };
+        match number {
+            Some(number) => Ok(Self::Cuda(Box::new(Cuda::new(number)?))),
+            None => Err(format!("there is no device '{name}'; it is one of: cuda, cuda:0 and so on, emulated")),
+        }
+    }
+
+    fn require(&self, words: usize) -> Result<(), String> {
+        match self {
+            Self::Cuda(cuda) => cuda.require(8 * words),
+            Self::Emulated(_) => Ok(()),
+        }
+    }
+
+    fn zeros(&mut self, words: usize) -> Result<Argument, String> {
+        let bytes = 8 * words.max(1);
+        Ok(Argument::Place(match self {
+            Self::Cuda(cuda) => cuda.allocate(bytes)?,
+            Self::Emulated(emulator) => emulator.allocate(bytes),
+        }))
+    }
+
+    fn upload(&mut self, words: &[u64]) -> Result<Argument, String> {
+        let place = self.zeros(words.len())?;
+        let Argument::Place(at) = place else { return Ok(place) };
+        let bytes = bytes_of(words);
+        match self {
+            Self::Cuda(cuda) => cuda.write(at, bytes)?,
+            Self::Emulated(emulator) => emulator.write(at, bytes),
+        }
+        Ok(place)
+    }
+
+    fn download(&mut self, place: Argument, count: usize) -> Result<Vec<u64>, String> {
+        let mut words = vec![0_u64; count];
+        let Argument::Place(at) = place else { return Ok(words) };
+        // SAFETY: any bytes are words, and the slice is borrowed as long as they are written.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), 8 * count) };
+        match self {
+            Self::Cuda(cuda) => cuda.read(at, bytes)?,
+            Self::Emulated(emulator) => emulator.read(at, bytes),
+        }
+        Ok(words)
+    }
+
+    fn launch(&mut self, text: &str, kernel: &str, threads: u64, given: &[Argument]) -> Result<(), String> {
+        match self {
+            Self::Cuda(cuda) => cuda.launch(text, kernel, threads, given),
+            Self::Emulated(emulator) => emulator.launch(text, kernel, threads, EMULATED_BLOCK, given),
+        }
+    }
+}
+
+fn bytes_of(words: &[u64]) -> &[u8] {
+    // SAFETY: words are bytes, eight each.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), 8 * words.len()) }
+}

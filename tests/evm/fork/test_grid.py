@@ -1,0 +1,119 @@
+"""Calls × scenarios on a device give what the processor gives; rows that leave their path are the processor's."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.borrowers import open_borrowers
+from mayavi import Fork
+from mayavi.errors import CallReverted, UsageError
+from mayavi.evm.words import Words
+from tests.evm.assembler import assemble
+from tests.evm.bytecode import word
+from tests.evm.fork.view_batches import CONTRACT, X, fork_with
+from tests.evm.native.devices import needs_device, without_device
+
+DEVICES = ["emulated", pytest.param("cuda", marks=[pytest.mark.gpu, needs_device])]
+# balance[x] · price, but x where the price is 7; the price is in slot 0, balances are in the slots of their numbers
+VIEW = f"0 SLOAD DUP1 7 EQ @odd JUMPI {X} SLOAD MUL TIMESTAMP ADD 0 MSTORE 32 0 RETURN :odd {X} 0 MSTORE 32 0 RETURN"
+
+
+def valued() -> Fork:
+    """A contract of balances, a price of 3."""
+    fork = fork_with(assemble(VIEW))
+    fork.set_storage(CONTRACT, 0, 3)
+    for account in range(1, 20):
+        fork.set_storage(CONTRACT, account, 10**account)
+    return fork
+
+
+def by_processor(fork: Fork, calls: list[int], scenarios: list[tuple[int, int]]) -> list[int]:
+    found: list[int] = []
+    for price, now in scenarios:
+        with fork.snapshot():
+            fork.set_storage(CONTRACT, 0, price)
+            fork.set_block(timestamp=now)
+            found += fork.call_words(CONTRACT, bytes(32), {0: calls}, 1)[0].ints()
+    return found
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_scenarios_change_slots_and_the_time(device: str) -> None:
+    fork, calls = valued(), list(range(1, 20))
+    grid = fork.grid(CONTRACT, bytes(32), {0: calls}, 1, [(CONTRACT, 0)], timestamp=True)
+    assert grid.paths == 1
+    scenarios = [(3, 1_000), (5, 2_000), (7, 3_000), (2**255 + 1, 4_000), *((9, now) for now in range(100))]
+    (found,) = grid.run([[price for price, _ in scenarios], [now for _, now in scenarios]], device)
+    assert found.ints() == by_processor(fork, calls, scenarios)
+    assert fork.storage(CONTRACT, 0) == 3
+
+
+def test_a_call_that_reads_a_changed_slot_by_its_number_is_the_processors() -> None:
+    fork = valued()
+    grid = fork.grid(CONTRACT, bytes(32), {0: [0, 1, 2]}, 1, [(CONTRACT, 0)], timestamp=True)
+    (found,) = grid.run([[5, 6], [9, 9]], "emulated")
+    assert found.ints() == by_processor(fork, [0, 1, 2], [(5, 9), (6, 9)])
+
+
+def test_a_key_that_scenarios_change_is_the_processors() -> None:
+    fork = fork_with(assemble(f"0 SLOAD {X} ADD SLOAD 0 MSTORE 32 0 RETURN"))
+    for slot in range(1, 30):
+        fork.set_storage(CONTRACT, slot, slot * slot)
+    grid = fork.grid(CONTRACT, bytes(32), {0: [1, 2, 3]}, 1, [(CONTRACT, 0)])
+    assert grid.paths == 0
+    assert grid.run([[10, 20]], "emulated")[0].ints() == [121, 144, 169, 441, 484, 529]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_call_words_on_a_device(device: str) -> None:
+    fork = valued()
+    (found,) = fork.call_words(CONTRACT, word(0), {0: range(1, 20)}, 1, device=device)
+    assert found.ints() == fork.call_words(CONTRACT, word(0), {0: range(1, 20)}, 1)[0].ints()
+
+
+def test_a_call_that_fails_raises() -> None:
+    fork = fork_with(assemble(f"{X} 1 AND @odd JUMPI 0 0 REVERT :odd {X} 0 MSTORE 32 0 RETURN"))
+    with pytest.raises(CallReverted):
+        fork.call_words(CONTRACT, bytes(32), {0: range(10)}, 1, device="emulated")
+
+
+def test_mistakes_are_named() -> None:
+    grid = valued().grid(CONTRACT, bytes(32), {0: [1]}, 1, [(CONTRACT, 0)])
+    with pytest.raises(UsageError, match="scenarios have 0 columns, the grid wants 1"):
+        grid.run()
+    with pytest.raises(UsageError, match="there is no device 'gpu'"):
+        grid.run([[1]], "gpu")
+
+
+@without_device
+def test_a_machine_without_a_driver_says_so() -> None:
+    with pytest.raises(UsageError, match="no CUDA driver") as raised:
+        valued().call_words(CONTRACT, bytes(32), {0: [1]}, 1, device="cuda")
+    assert "leave the device out" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_account_data_of_borrowers_on_price_paths(device: str) -> None:
+    market, accounts = open_borrowers(30, leverage=6)
+    fork, calldata = market.fork, market.pool.getUserAccountData.encode(bytes(20))
+    slots = [(fork.address_of(f"Chainlink.{feed}"), 1) for feed in ("ETH/USD", "BTC/USD", "USDC/USD")]
+    ether, bitcoin, dollar = (fork.storage(*slot) for slot in slots)
+    now = fork.timestamp
+    scenarios = [
+        (ether, bitcoin, dollar, now),
+        (ether // 3, bitcoin // 2, dollar, now + 3_600),
+        (ether * 20, 1, dollar * 2, now + 10**7),
+        (2**90, bitcoin, dollar, now),
+    ]
+    grid = fork.grid(market.pool.address, calldata, {4: accounts}, 6, slots, timestamp=True)
+    found = grid.run([list(column) for column in zip(*scenarios, strict=True)], device)
+    for at, (*prices, time) in enumerate(scenarios):
+        with fork.snapshot():
+            for (feed, slot), price in zip(slots, prices, strict=True):
+                fork.set_storage(feed, slot, price)
+            fork.set_block(timestamp=time)
+            expected = fork.call_words(market.pool.address, calldata, {4: accounts}, 6)
+        for one, other in zip(found, expected, strict=True):
+            assert Words(one.words[30 * at : 30 * at + 30]).ints() == other.ints()
+    factors = found[5].ints()
+    assert any(factor < 10**18 for factor in factors[30:60])
