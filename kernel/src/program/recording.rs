@@ -1,6 +1,9 @@
 //! A program run on one row under a recorder: what each operation does, and what its words are made of.
 
-use revm::{context::BlockEnv, primitives::U256};
+use revm::{
+    context::BlockEnv,
+    primitives::{B256, U256, keccak256},
+};
 
 use super::{Operation, Program, Source, Template, Words};
 use crate::{
@@ -61,6 +64,11 @@ impl Followed<'_, '_, '_> {
 }
 
 impl Program {
+    /// Equal for the same program in every process.
+    pub fn fingerprint(&self) -> B256 {
+        keccak256(format!("{:?}", (&self.inputs, &self.operations, &self.outputs)))
+    }
+
     /// Differs between programs, and between a program and the same with more operations.
     pub fn key(&self) -> (u64, usize, usize) {
         (self.id, self.operations.len(), self.outputs.len())

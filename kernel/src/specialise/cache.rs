@@ -3,9 +3,9 @@
 //! Who keeps them says for which world and kernel. Here the rest is compared: the block, the hard fork, and of each path
 //! what it relies on. Taken up paths are compared with the interpreter at first, as recorded ones are.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use revm::primitives::{Address, HashMap, HashSet};
+use revm::primitives::{Address, B256, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
     paths::SavedPaths,
     shape::{Shape, Template},
     site::Site,
+    whole::ProgramSite,
 };
 use crate::trace::Fact;
 
@@ -32,20 +33,36 @@ struct SavedSite {
     paths: SavedPaths,
 }
 
+/// The paths of one program.
+#[derive(Serialize, Deserialize)]
+struct SavedProgram {
+    program: B256,
+    folded: Vec<Fact>,
+    paths: SavedPaths,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Document {
     surroundings: String,
     changed: Vec<Fact>,
     sites: Vec<SavedSite>,
+    programs: Vec<SavedProgram>,
 }
 
-/// Sites of another process whose calls have not come up here.
+/// Sites and programs of another process that have not come up here.
 #[derive(Default)]
-pub struct Waiting(Mutex<HashMap<Key, SavedSite>>);
+pub struct Waiting {
+    sites: Mutex<HashMap<Key, SavedSite>>,
+    programs: Mutex<HashMap<B256, SavedProgram>>,
+}
 
 impl Waiting {
     fn sites(&self) -> MutexGuard<'_, HashMap<Key, SavedSite>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn programs(&self) -> MutexGuard<'_, HashMap<B256, SavedProgram>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,13 +91,25 @@ impl Specialiser {
             let (Some(template), Some((folded, paths))) = (templates.get(id), site.saved(self)) else { continue };
             saved.push(SavedSite { template: template.clone(), to: *to, sender: *sender, folded, paths });
         }
-        let waiting = self.waiting.sites();
+        let (waiting, unused) = (self.waiting.sites(), self.waiting.programs());
+        let programs = self.saved_programs();
         let parts = Parts {
             surroundings: self.surroundings(),
             changed: self.watch.changed(MOST_CHANGED).unwrap_or_default(),
             sites: saved.iter().chain(waiting.values()).collect(),
+            programs: programs.iter().chain(unused.values()).collect(),
         };
         serde_json::to_vec(&parts).map_err(|error| error.to_string())
+    }
+
+    fn saved_programs(&self) -> Vec<SavedProgram> {
+        let Some(programs) = &self.programs else { return Vec::new() };
+        let programs = programs.read().unwrap_or_else(PoisonError::into_inner);
+        let saved = |site: &Arc<ProgramSite>| {
+            let (folded, paths) = site.saved(self)?;
+            Some(SavedProgram { program: site.fingerprint, folded, paths })
+        };
+        programs.values().filter_map(saved).collect()
     }
 
     /// Let paths of another process wait for their calls: how many.
@@ -90,12 +119,15 @@ impl Specialiser {
             return Err("they were recorded in another block or under other rules".into());
         }
         self.watch.change(document.changed);
-        let count = document.sites.iter().map(|site| site.paths.count()).sum();
+        let of_sites: usize = document.sites.iter().map(|site| site.paths.count()).sum();
+        let of_programs: usize = document.programs.iter().map(|program| program.paths.count()).sum();
         let mut waiting = self.waiting.sites();
         for site in document.sites {
             waiting.insert((site.template.clone(), site.to, site.sender), site);
         }
-        Ok(count)
+        let mut waiting = self.waiting.programs();
+        waiting.extend(document.programs.into_iter().map(|program| (program.program, program)));
+        Ok(of_sites + of_programs)
     }
 
     /// Give a new site the paths that wait for it.
@@ -110,6 +142,12 @@ impl Specialiser {
         drop(waiting);
         site.take_up(self, &saved.folded, saved.paths);
     }
+
+    /// Give a new program the paths that wait for it.
+    pub fn supply_program(&self, site: &Arc<ProgramSite>, inputs: usize) {
+        let Some(saved) = self.waiting.programs().remove(&site.fingerprint) else { return };
+        site.take_up(self, &saved.folded, saved.paths, inputs);
+    }
 }
 
 /// A document of borrowed sites.
@@ -118,4 +156,5 @@ struct Parts<'a> {
     surroundings: String,
     changed: Vec<Fact>,
     sites: Vec<&'a SavedSite>,
+    programs: Vec<&'a SavedProgram>,
 }

@@ -74,6 +74,24 @@ impl Growth {
         self.draft(all, paths)
     }
 
+    /// The rows that the code of a path was made for; none where it is no code.
+    pub fn rows_of(&self, step: usize) -> Vec<Vec<U256>> {
+        self.taken.get(&step).filter(|taken| taken.is_code).map(|taken| taken.rows.clone()).unwrap_or_default()
+    }
+
+    /// Paths of another process have been taken up. Returns those that were code there, to be compiled now.
+    pub fn take_up(&mut self, all: &Specialiser, paths: &Paths, generation: u64) -> Option<TreeDraft> {
+        self.generation = generation;
+        for (step, known) in &paths.known {
+            let (rows, End::Transaction(ending)) = (known.rows(), paths.tree.end(*step)) else { continue };
+            let reads = reads_of(&paths.tree.graph, known.guards(), ending);
+            if !rows.is_empty() && rows.iter().all(|row| row.len() == reads.len()) {
+                self.taken.insert(*step, Taken { hits: WARM, reads, rows, is_code: false });
+            }
+        }
+        self.draft(all, paths)
+    }
+
     fn draft(&mut self, all: &Specialiser, paths: &Paths) -> Option<TreeDraft> {
         let mut steps: Vec<(usize, u32)> = self.taken.iter().map(|(step, taken)| (*step, taken.hits)).collect();
         steps.retain(|(_, hits)| *hits >= WARM);

@@ -215,7 +215,12 @@ impl Specialiser {
         }
         let closed = machine.database().world.closed;
         let index = (MOST_SITES + next) as u64;
-        Some(Arc::clone(known.entry(key).or_insert_with(|| Arc::new(ProgramSite::new(index, program, closed)))))
+        let new = || {
+            let site = Arc::new(ProgramSite::new(index, program, closed));
+            self.supply_program(&site, program.input_count());
+            site
+        };
+        Some(Arc::clone(known.entry(key).or_insert_with(new)))
     }
 
     pub fn interpret(&self, machine: &mut Machine, tx: TxEnv, commit: bool) -> Result<ExecutionResult, Failure> {

@@ -58,6 +58,12 @@ impl SavedPaths {
     pub fn count(&self) -> usize {
         self.known.len()
     }
+
+    /// The same with the rows that each path's code was made for.
+    pub fn with_rows(mut self, rows: impl Fn(usize) -> Vec<Vec<U256>>) -> Self {
+        self.known.iter_mut().for_each(|path| path.rows = rows(path.step));
+        self
+    }
 }
 
 /// A path on its way to code, and the rows that say how wide its values are.
@@ -78,6 +84,11 @@ impl Known {
 
     pub fn origins(&self) -> &Origins {
         &self.origins
+    }
+
+    /// The rows that its code was made for in another process.
+    pub fn rows(&self) -> Vec<Vec<U256>> {
+        self.making.lock().unwrap_or_else(PoisonError::into_inner).rows.clone()
     }
 
     /// Replays by the tree.

@@ -1,8 +1,11 @@
 //! A template as a call site knows it, and what its calldata costs.
 
-use std::sync::{
-    Mutex, OnceLock, PoisonError,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    fmt,
+    sync::{
+        Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use revm::{
@@ -17,13 +20,19 @@ use crate::trace::DataGas;
 const MOST_SHAPES: usize = 1 << 16;
 
 /// A template as a call site knows it: calldata with zeros where it varies.
-#[derive(Debug)]
 pub struct Shape {
     /// Differs between templates of which calldata, holes or gas differ.
     pub id: u64,
     pub data: Vec<u8>,
     pub holes: Vec<usize>,
     pub gas: u64,
+}
+
+/// Without its number, which other processes do not share.
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Shape").field(&self.data).field(&self.holes).field(&self.gas).finish()
+    }
 }
 
 /// Calldata, holes and gas of a template.

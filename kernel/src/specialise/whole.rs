@@ -15,15 +15,15 @@ use std::{
 
 use revm::{
     context::BlockEnv,
-    primitives::{Address, U256},
+    primitives::{Address, B256, U256},
 };
 
 use super::{
     Fault, Mode, Runner, Specialiser,
-    branches::TreeCode,
+    branches::{TreeCode, TreeDraft},
     compiler::{Order, compile},
     growth::Growth,
-    paths::{Known, Paths},
+    paths::{Known, Paths, SavedPaths},
     recorded::Recorded,
     row::{PlaneView, RowView, keep_changes, raise_nonce},
     twin::Twin,
@@ -53,6 +53,8 @@ const TRIAL: u64 = 40_000;
 /// The recorded paths of one program, and those of them that are code.
 pub struct ProgramSite {
     pub program: u64,
+    /// The same in every process.
+    pub fingerprint: B256,
     pub recorded: Recorded,
     growth: Mutex<Growth>,
     code: RwLock<Option<Arc<TreeCode>>>,
@@ -64,6 +66,7 @@ impl ProgramSite {
     pub fn new(index: u64, program: &Program, closed: bool) -> Self {
         let site = Self {
             program: program.key().0,
+            fingerprint: program.fingerprint(),
             recorded: Recorded::new(index, u32::MAX),
             growth: Mutex::default(),
             code: RwLock::default(),
@@ -79,10 +82,33 @@ impl ProgramSite {
     /// A row has taken a path step by step: if that happens often, it becomes code.
     fn warm(self: &Arc<Self>, all: &Specialiser, paths: &Paths, step: usize, values: &Values) {
         let Ok(mut growth) = self.growth.try_lock() else { return };
-        let Some(draft) = growth.note(all, paths, (self.recorded.generation(), step), values) else { return };
+        let draft = growth.note(all, paths, (self.recorded.generation(), step), values);
         drop(growth);
-        let order = Order::Program { draft: Box::new(draft), into: Arc::downgrade(self) };
-        if compile(order).is_some() {
+        self.order(draft);
+    }
+
+    /// Its paths as data, and what they rely on; none where there are none to keep.
+    pub fn saved(&self, all: &Specialiser) -> Option<(Vec<Fact>, SavedPaths)> {
+        let (folded, paths) = self.recorded.saved(all)?;
+        let growth = self.growth.lock().unwrap_or_else(PoisonError::into_inner);
+        Some((folded, paths.with_rows(|step| growth.rows_of(step))))
+    }
+
+    /// Take up paths of another process, before the first row.
+    pub fn take_up(self: &Arc<Self>, all: &Specialiser, folded: &[Fact], saved: SavedPaths, inputs: usize) {
+        if self.recorded.counts.is_off() || !self.recorded.take_up(all, folded, saved, inputs) {
+            return;
+        }
+        let paths = self.recorded.paths.read().unwrap_or_else(PoisonError::into_inner);
+        let mut growth = self.growth.lock().unwrap_or_else(PoisonError::into_inner);
+        let draft = growth.take_up(all, &paths, self.recorded.generation());
+        drop(growth);
+        self.order(draft);
+    }
+
+    fn order(self: &Arc<Self>, draft: Option<TreeDraft>) {
+        let Some(draft) = draft.map(Box::new) else { return };
+        if compile(Order::Program { draft, into: Arc::downgrade(self) }).is_some() {
             self.growth.lock().unwrap_or_else(PoisonError::into_inner).done();
         }
     }
