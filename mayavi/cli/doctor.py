@@ -17,7 +17,7 @@ from mayavi.setup_errors import setup_fault
 
 ROOT = Path(__file__).resolve().parents[2]
 IS_CHECKOUT = (ROOT / "kernel" / "Cargo.toml").is_file()
-SET_UP = "mayavi setup"
+SET_UP, SET_UP_ALL = "mayavi setup", "mayavi setup --all"
 REINSTALL = "pip install --force-reinstall mayavi-sim"
 BUILD, BUILD_ANEW = ("make setup", "make clean setup") if IS_CHECKOUT else (REINSTALL, REINSTALL)
 INSTALLERS = {
@@ -122,7 +122,7 @@ def later_contracts() -> Iterator[Finding]:
         if each.is_there():
             yield Finding(each.name, "ok", each.where())
         else:
-            yield Finding(each.name, "absent", f"installed when {each.purpose}", f"{SET_UP} --all")
+            yield Finding(each.name, "absent", f"installed when {each.purpose}", SET_UP_ALL)
 
 
 def check_reports() -> Iterator[Finding]:
