@@ -17,7 +17,7 @@ from mayavi.setup_errors import setup_fault
 
 ROOT = Path(__file__).resolve().parents[2]
 IS_CHECKOUT = (ROOT / "kernel" / "Cargo.toml").is_file()
-SET_UP, SET_UP_ALL = "mayavi setup", "mayavi setup --all"
+SET_UP = "mayavi setup"
 REINSTALL = "pip install --force-reinstall mayavi-sim"
 BUILD, BUILD_ANEW = ("make setup", "make clean setup") if IS_CHECKOUT else (REINSTALL, REINSTALL)
 INSTALLERS = {
@@ -110,7 +110,7 @@ def check_contracts() -> Iterator[Finding]:
 
 def later_contracts() -> Iterator[Finding]:
     """The Morpho packages, and those that only some runs need."""
-    from mayavi.worlds.later_packages import later_packages
+    from mayavi.worlds.later_packages import SET_UP_ALL, later_packages
     from mayavi.worlds.morpho_contracts import morpho_packages
 
     morpho = morpho_packages()
