@@ -110,7 +110,7 @@ def check_contracts() -> Iterator[Finding]:
 
 def later_contracts() -> Iterator[Finding]:
     """The Morpho packages, and those that only some runs need."""
-    from mayavi.worlds.later_packages import later_packages
+    from mayavi.worlds.later_packages import SET_UP_ALL, later_packages
     from mayavi.worlds.morpho_contracts import morpho_packages
 
     morpho = morpho_packages()
@@ -122,7 +122,7 @@ def later_contracts() -> Iterator[Finding]:
         if each.is_there():
             yield Finding(each.name, "ok", each.where())
         else:
-            yield Finding(each.name, "absent", f"installed when {each.purpose}", f"{SET_UP} --all")
+            yield Finding(each.name, "absent", f"installed when {each.purpose}", SET_UP_ALL)
 
 
 def check_reports() -> Iterator[Finding]:

@@ -12,6 +12,9 @@ from mayavi.worlds.deploy.pendle import PENDLE
 from mayavi.worlds.deploy.uniswap_v4 import UNISWAP_V4
 from mayavi.worlds.published import Publication, published_contracts
 
+SET_UP_ALL = "mayavi setup --all"
+"""Command that installs them all."""
+
 
 @dataclass(frozen=True, slots=True)
 class LaterPackages:

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from benchmarks.service import ServiceProcess
+from tests.sim.store.sample_runs import store_run
 from tests.web.conftest import Visit
 from tests.web.pages_of import PAGES, Stored, address, store_examples
 from tests.web.visitor import NARROW, Visitor
@@ -69,6 +70,16 @@ def test_lists_and_steps_answer_what_a_reader_looks_for(reader: Visitor, stored:
     reader.open(f"runs/{stored.run}/agents")
     reader.settle()
     assert "–" not in page.get_by_test_id("agents").locator("[data-row]").nth(1).inner_text()
+
+
+def test_a_run_on_a_market_is_listed_and_filtered_by_its_name(reader: Visitor, service: ServiceProcess) -> None:
+    made = store_run(service.store, scenario_text="name: depeg_cascade\nworld: base@2025-12\n")
+    reader.open("runs?chain=base%402025-12")
+    row = reader.page.get_by_test_id("runs").locator(f"[data-row]:has(a[href$='{made.run_id}'])")
+    row.get_by_text("base@2025-12", exact=True).wait_for()
+    assert reader.page.get_by_test_id("runs").locator("[data-row]").count() == 1
+    reader.open(f"runs/{made.run_id}")
+    reader.page.locator(".run-facts").get_by_text("base@2025-12 · seed 7").wait_for()
 
 
 def test_a_click_anywhere_in_a_chart_opens_the_nearest_step(reader: Visitor, stored: Stored) -> None:

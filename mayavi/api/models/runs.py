@@ -35,7 +35,9 @@ class RunSummary(Answer):
     run_id: str
     scenario: str
     chain: str
-    world: str = Field(description="World that it starts from: a market such as `base@2025-12`, or the chain's own.")
+    world: str = Field(
+        default="", description="World that it starts from: a market such as `base@2025-12`, or the chain's own."
+    )
     seed: str = Field(description="Decimal digits: seeds may exceed 53 bits.")
     steps: int
     status: JobStatus

@@ -55,9 +55,21 @@ def test_the_revision_says_which_generation(market: AaveV3) -> None:
     assert (older.generation.version, older.deficit("WETH"), older.deficits()) == ("3.0", None, {})
     assert older.reserve("WETH").deficit is None
     assert SparkLend(older.fork).generation.version == "3.0"
-    assert [Generation(each).version for each in (2, 4, 5, 6, 9, 11, 12)] == [
-        *("3.0", "3.1", "3.2", "3.3", "3.5", "3.7", "3.7+"),
+    assert [Generation(each).version for each in (2, 4, 5, 6, 7, 8, 9, 11, 12)] == [
+        *("3.0", "3.1", "3.2", "3.2", "3.3", "3.4", "3.5", "3.7", "3.7+"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("feature", "since"),
+    [("virtual_balance", 4), ("emode_bitmaps", 5), ("deficits", 7), ("position_managers", 8), ("ltvzero_bitmaps", 10)],
+)
+def test_what_a_version_brought_later_revisions_have(feature: str, since: int) -> None:
+    assert [revision for revision in range(1, 13) if getattr(Generation(revision), feature)] == list(range(since, 13))
+
+
+def test_small_debts_close_at_once_since_v33() -> None:
+    assert [revision for revision in range(1, 13) if Generation(revision).rules.by_value] == list(range(7, 13))
 
 
 def test_what_v37_dropped_is_absent() -> None:

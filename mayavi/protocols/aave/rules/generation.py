@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from mayavi.protocols.aave.rules.v30 import RulesV30
 from mayavi.protocols.aave.rules.v36 import RulesV33, RulesV36
 
-_VERSIONS = {4: "3.1", 5: "3.2", 6: "3.3", 7: "3.4", 8: "3.4", 9: "3.5", 10: "3.6", 11: "3.7"}
+_VERSIONS = {4: "3.1", 5: "3.2", 6: "3.2", 7: "3.3", 8: "3.4", 9: "3.5", 10: "3.6", 11: "3.7"}
+"""By `POOL_REVISION` of the deployed pools: revision 6 has the errors of V3.2, revision 7 deficits and no `multicall`,
+which came with revision 8. Of these versions npm has V3.6 alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Generation:
         """Arithmetic and liquidation rules."""
         if self.revision >= 9:
             return RulesV36()
-        return RulesV33() if self.revision >= 6 else RulesV30()
+        return RulesV33() if self.revision >= 7 else RulesV30()
 
     @property
     def virtual_balance(self) -> bool:
@@ -42,12 +44,12 @@ class Generation:
     @property
     def deficits(self) -> bool:
         """Whether debt without collateral is burnt and kept as the reserve's deficit. Since V3.3."""
-        return self.revision >= 6
+        return self.revision >= 7
 
     @property
     def position_managers(self) -> bool:
         """Whether accounts may name position managers, and transactions bundle calls. Since V3.4."""
-        return self.revision >= 7
+        return self.revision >= 8
 
     @property
     def ltvzero_bitmaps(self) -> bool:
