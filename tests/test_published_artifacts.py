@@ -21,7 +21,7 @@ def test_every_published_file_is_on_the_page() -> None:
     assert sum(each.stat().st_size for each in ARTIFACTS.iterdir()) < 4_000_000
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("name", BUNDLES)
 def test_a_published_bundle_verifies(run_mayavi, name: str) -> None:
     finished = run_mayavi("artifact", "verify", str(ARTIFACTS / name))
