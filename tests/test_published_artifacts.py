@@ -29,6 +29,7 @@ def test_a_published_bundle_verifies(run_mayavi, name: str) -> None:
     assert "verified: the evaluations gave the same results again" in finished.stdout
 
 
+@pytest.mark.slow(0.5)
 def test_the_picture_shows_the_published_evaluation(tmp_path: Path) -> None:
     from tools.study_picture import PICTURE, draw
 

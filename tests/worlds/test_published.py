@@ -33,6 +33,7 @@ def test_the_pool_manager_is_the_code_that_its_sources_compile_to(tmp_path: Path
     assert len(compiled.bytecode_hex) > 40_000
 
 
+@pytest.mark.slow(5)
 def test_permit2_is_mainnets_but_for_the_chain_it_remembers(cases: Path) -> None:
     """Both of its immutables, chain id and domain separator, only save gas where they fit the chain."""
     real = read_bytecodes(cases / "mainnet" / "blocks")[PERMIT2_CODE]
