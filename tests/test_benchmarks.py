@@ -163,7 +163,7 @@ class TestCommand:
         assert "MAYAVI_CASES" in section["skipped"]
         assert section["targets"] == []
 
-    @pytest.mark.slow(30)
+    @pytest.mark.slow(10)
     def test_a_quick_run_measures_every_part_that_needs_no_build(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "startup,batch,codec,codegen,fleet", "--quick", "--json")
         assert finished.returncode == 0, finished.stderr
@@ -180,7 +180,7 @@ class TestCommand:
         promised = [each["what"] for section in found["sections"].values() for each in section["targets"]]
         assert {"mayavi demo", "mayavi --help", "what a row holds"} <= set(promised)
 
-    @pytest.mark.slow(50)
+    @pytest.mark.slow(12)
     @pytest.mark.node
     def test_a_quick_run_of_simulations_compares_with_a_node_that_gives_the_same_rows(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "sim", "--quick", "--json")
@@ -198,7 +198,7 @@ class TestCommand:
         assert len(through) == 2 or any("hardhat is not installed" in note for note in section["notes"])
         assert all(row["against_us"]["value"] > 1 for row in through)
 
-    @pytest.mark.slow(30)
+    @pytest.mark.slow(10)
     def test_a_quick_run_of_the_portfolio_measures_market_rows_backtest_and_memory(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "rwa", "--quick", "--json")
         assert finished.returncode == 0, finished.stderr
@@ -217,7 +217,7 @@ class TestCommand:
             assert part in told
         assert [each["wanted"] for each in section["targets"]] == ["≥ 500,000 /s", "≤ 60.00 s", "≥ 1.000×"]
 
-    @pytest.mark.slow(15)
+    @pytest.mark.slow(3)
     def test_a_quick_run_of_the_service_compares_reads_with_a_bare_route(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "api", "--quick", "--json")
         assert finished.returncode == 0, finished.stderr

@@ -53,6 +53,7 @@ def test_nothing_of_one_command_is_left_to_the_next(server: CommandServer, tmp_p
     assert "is built again" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_command_that_does_not_end_is_ended(server: CommandServer, tmp_path: Path) -> None:
     arguments = ["run", "depeg_cascade", "--steps", "100000", "--store", str(tmp_path / "runs.duckdb")]
     with pytest.raises(subprocess.TimeoutExpired):
@@ -60,6 +61,7 @@ def test_a_command_that_does_not_end_is_ended(server: CommandServer, tmp_path: P
     assert server.run(["--version"], command_environment({})).returncode == 0
 
 
+@pytest.mark.slow(3)
 def test_the_workers_of_a_test_run_share_a_server_and_one_that_comes_late_starts_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -12,7 +12,7 @@ from benchmarks.service import ServiceProcess
 from benchmarks.stored_runs import not_once
 from tests.sim.store.sample_runs import store_run
 
-pytestmark = pytest.mark.slow(15)
+pytestmark = pytest.mark.slow(3)
 
 
 def test_readers_and_queued_runs_meet_no_error_and_lose_no_run(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_every_published_file_is_on_the_page() -> None:
     assert sum(each.stat().st_size for each in ARTIFACTS.iterdir()) < 4_000_000
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(3)
 @pytest.mark.parametrize("name", BUNDLES)
 def test_a_published_bundle_verifies(run_mayavi, name: str) -> None:
     finished = run_mayavi("artifact", "verify", str(ARTIFACTS / name))
@@ -29,6 +29,7 @@ def test_a_published_bundle_verifies(run_mayavi, name: str) -> None:
     assert "verified: the evaluations gave the same results again" in finished.stdout
 
 
+@pytest.mark.slow(0.5)
 def test_the_picture_shows_the_published_evaluation(tmp_path: Path) -> None:
     from tools.study_picture import PICTURE, draw
 

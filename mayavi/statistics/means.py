@@ -54,13 +54,13 @@ def mean_of(sample: Floats, confidence: float = CONFIDENCE, *, independent: int 
     if not different or count < 2:
         needed = None if count >= FEWEST_RUNS else FEWEST_RUNS
         return Estimate(centre, None, None, needed)
-    skewness = float(_skewness(sample - centre))
-    skewed = abs(skewness) / math.sqrt(count)
+    skewness = _skewness(sample - centre)
+    skewed = abs(float(skewness)) / math.sqrt(count)
     if count < FEWEST_RUNS or different < FEWEST_DIFFERENT or skewed > MOST_SKEWED:
         wanted = [FEWEST_RUNS, count * FEWEST_DIFFERENT / different if different < FEWEST_DIFFERENT else 0]
         wanted.append(count * (skewed / _USUAL_SKEWED) ** 2 if skewed > MOST_SKEWED else 0)
         return Estimate(centre, None, None, rounded_up(max(*wanted, count + 1)))
-    below, above = (float(each) for each in _distances(sample - centre, count, confidence))
+    below, above = (float(each) for each in _distances(sample - centre, skewness, count, confidence))
     low, high = centre - below, centre + above
     if sample.min() >= 0:
         low = max(low, 0.0)
@@ -85,18 +85,19 @@ def mean_distances(
     ordered = np.sort(samples, axis=-1)
     equal = (ordered[..., length - FEWEST_DIFFERENT :] == ordered[..., :FEWEST_DIFFERENT]).any(axis=-1)
     away = np.where(equal[..., None], np.arange(float(length)), away)  # any spread will do: not shown
-    shown = ~equal & (np.abs(_skewness(away)) <= MOST_SKEWED * math.sqrt(count))
-    below, above = _distances(away, count, confidence)
+    skewness = _skewness(away)
+    shown = ~equal & (np.abs(skewness) <= MOST_SKEWED * math.sqrt(count))
+    below, above = _distances(away, skewness, count, confidence)
     return np.where(shown, below, np.nan), np.where(shown, above, np.nan)
 
 
-def _distances(away: Floats, count: int, confidence: float) -> tuple[Floats, Floats]:
+def _distances(away: Floats, skewness: Floats, count: int, confidence: float) -> tuple[Floats, Floats]:
     """Distances of the bounds below and above the mean, given the deviations from it along the last axis."""
     error = np.sqrt(np.square(away).sum(axis=-1) / (away.shape[-1] - 1)) / math.sqrt(count)
     upper = 1 - (1 - confidence) / 2
     plain = student_t_quantile(upper, count - 1)
     wide = student_t_quantile(upper, count / 2 - 1)
-    slope = _skewness(away) * math.sqrt(count * (count - 1)) / (count - 2) / math.sqrt(count)
+    slope = skewness * math.sqrt(count * (count - 1)) / (count - 2) / math.sqrt(count)
     flat = np.abs(slope) < 1e-9
     slope = np.where(flat, 1.0, slope)
     first, second = (3 / slope * (np.cbrt(1 + slope * (end - slope / 6)) - 1) for end in (wide, -wide))

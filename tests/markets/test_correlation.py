@@ -144,6 +144,7 @@ def test_the_weaker_ones_a_refusal_offers_are_accepted() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_real_correlation_of_ether_and_bitcoin_is_drawn_again(cases: Path) -> None:
     histories = [Series.read(cases / "market" / f"{name}USDT_1h_2022-10_2025-10.csv") for name in ("BTC", "ETH")]
     real = float(np.corrcoef([np.diff(np.log(each.prices)) for each in histories])[0, 1])

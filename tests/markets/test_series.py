@@ -189,6 +189,7 @@ def test_the_real_files_are_read_whole(cases: Path) -> None:
         assert (series.prices[0], series.prices[-1]) == (first, last), name
 
 
+@pytest.mark.slow
 def test_the_real_rounds_of_chainlink_are_read_exactly(cases: Path) -> None:
     path = cases / "market" / "chainlink_ETH_USD_2023-04_2024-01.csv"
     series = Series.chainlink(path)

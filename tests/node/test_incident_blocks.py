@@ -18,7 +18,7 @@ from mayavi.scenarios.incidents.replay import ComparedFigure, IncidentReport, re
 from tests.node.editing_proxy import EditingProxy, editing_proxy
 from tests.node.liquidation_history import LiquidationHistory, start_liquidations
 
-pytestmark = [pytest.mark.node, pytest.mark.slow(20)]
+pytestmark = [pytest.mark.node, pytest.mark.slow(2)]
 
 _SCENARIO = """
 name: small_short

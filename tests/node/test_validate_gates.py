@@ -15,7 +15,7 @@ from mayavi.evm.rpc.cache import FILE_NAME, seal
 from tests.node.hardhat import Hardhat
 from tests.node.replica_on_node import put_on_node
 
-pytestmark = [pytest.mark.node, pytest.mark.slow(20)]
+pytestmark = [pytest.mark.node, pytest.mark.slow(2)]
 
 POOL = "UniswapV3.WETH/USDC.500"
 

@@ -49,8 +49,10 @@ def test_each_has_a_bound_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"utilisation": (0.3, 0.4)}, {"start_blocks": 12}, {"start_blocks": 0}, {"start": "fixed"},
-     {"shock_steps": (5, 5)}, {"shock_steps": (24, 30)}, {"start_blocks": 0, "shock_steps": (1, 1)}],
+    [{}, {"start_blocks": 0, "shock_steps": (1, 1)}, *(
+        pytest.param(each, marks=pytest.mark.slow) for each in (
+            {"utilisation": (0.3, 0.4)}, {"start_blocks": 12}, {"start_blocks": 0}, {"start": "fixed"},
+            {"shock_steps": (5, 5)}, {"shock_steps": (24, 30)}))],
 )  # fmt: skip
 def test_starts_and_paths_are_those_of_draws_one_after_the_other(settings: dict[str, Any]) -> None:
     check_draws("compound", settings, range(400))

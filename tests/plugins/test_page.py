@@ -6,6 +6,8 @@ import json
 import shutil
 import tomllib
 
+import pytest
+
 from tests.conftest import RunMayavi
 from tests.own_code import OwnCode
 from tests.pages import page
@@ -13,6 +15,7 @@ from tests.pages import page
 PAGE = page("how-to/write-a-package.md")
 
 
+@pytest.mark.slow
 def test_the_commands_and_the_entry_points_of_the_page_make_a_package(
     run_mayavi: RunMayavi, start_mayavi: RunMayavi, own_code: OwnCode
 ) -> None:

@@ -32,6 +32,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return found
 
 
+@pytest.mark.slow
 def test_two_runs_give_the_same_bytes_with_their_report(bundles: list[Path]) -> None:
     assert bundles[0].read_bytes() == bundles[1].read_bytes()
     page = read_artifact(bundles[0])[0].text("report.html")

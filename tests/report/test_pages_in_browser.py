@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.report.browser import Viewer
     from tests.report.conftest import CheckPage
 
-pytestmark = pytest.mark.slow(3)
+pytestmark = pytest.mark.slow(4)
 Write = Callable[[str], Path]
 ZOOM = """(async () => {
   const plots = [...document.querySelectorAll('.plot')].filter((each) => each.layout.xaxis.type === 'date');

@@ -64,6 +64,7 @@ def test_older_worlds_have_no_deficit(tmp_path: Path) -> None:
     assert f"in {kpis['bad_debt_accounts']:.0f} accounts has no collateral left" in told
 
 
+@pytest.mark.slow(3)
 def test_suppliers_bear_bad_debt_on_morpho(library_store: Store) -> None:
     page = run_page(library_store, library_store.runs(scenario="morpho_depeg")[0].run_id)
     assert any(each.startswith("Suppliers bear $") for each in page.summary)

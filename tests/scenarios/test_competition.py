@@ -53,6 +53,7 @@ def test_slower_liquidators_leave_more_bad_debt() -> None:
     assert crash("agents.bots.notices=100%").kpis["limited.latency"] == 0
 
 
+@pytest.mark.slow
 def test_less_capital_leaves_more_bad_debt_and_says_so() -> None:
     rich, poor = crash(), crash("agents.bots.capital={USDC: 300}")
     assert rich.kpis["bad_debt"] < poor.kpis["bad_debt"]

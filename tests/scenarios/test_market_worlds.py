@@ -124,6 +124,7 @@ def test_the_option_of_the_chain_takes_a_market_too() -> None:
     assert "base@2025-12" in (refused.value.hint or "")
 
 
+@pytest.mark.slow
 def test_a_run_on_a_market_names_it_and_the_debt_that_was_burnt(run_mayavi, tmp_path: Path) -> None:
     """The heading, the list of runs, and the report's heading, command, tile, chart and summary."""
     store = tmp_path / "runs.duckdb"

@@ -41,6 +41,7 @@ def copied(place: Path) -> Path:
     return place
 
 
+@pytest.mark.slow(2)
 def test_the_example_runs_and_its_figures_follow_the_actions(own_code: OwnCode) -> None:
     place = own_code.folder / "vault"  # a copy, whose agents are forgotten afterwards
     shutil.copytree(EXAMPLE, place, ignore=shutil.ignore_patterns("__pycache__"))

@@ -11,7 +11,7 @@ from benchmarks.service import ServiceProcess
 from tests.web.conftest import Visit
 from tests.web.visitor import HEIGHT, Visitor
 
-pytestmark = pytest.mark.slow(5)
+pytestmark = pytest.mark.slow(4)
 
 LONG = 3000
 """Steps of a run that does not end before a test has cancelled it."""

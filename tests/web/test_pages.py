@@ -12,7 +12,7 @@ from tests.web.conftest import Visit
 from tests.web.pages_of import PAGES, Stored, address, store_examples
 from tests.web.visitor import NARROW, Visitor
 
-pytestmark = pytest.mark.slow(3)
+pytestmark = pytest.mark.slow(2)
 
 
 @pytest.fixture(scope="module")

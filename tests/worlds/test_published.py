@@ -22,7 +22,7 @@ PERMIT2_CODE = "0xc67d1657868aa5146eaf24fb879fb1fdec3d2d493b3683a61c9c2f4fb28511
 """Hash of Permit2's code on mainnet."""
 
 
-@pytest.mark.slow(60)
+@pytest.mark.slow(20)
 def test_the_pool_manager_is_the_code_that_its_sources_compile_to(tmp_path: Path) -> None:
     ensure_packages(UNISWAP_V4.packages(tmp_path))
     settings = SoliditySettings("0.8.26", optimizer_runs=44_444_444, evm_version="cancun", via_ir=True, metadata=True)
@@ -33,6 +33,7 @@ def test_the_pool_manager_is_the_code_that_its_sources_compile_to(tmp_path: Path
     assert len(compiled.bytecode_hex) > 40_000
 
 
+@pytest.mark.slow(5)
 def test_permit2_is_mainnets_but_for_the_chain_it_remembers(cases: Path) -> None:
     """Both of its immutables, chain id and domain separator, only save gas where they fit the chain."""
     real = read_bytecodes(cases / "mainnet" / "blocks")[PERMIT2_CODE]
@@ -43,7 +44,7 @@ def test_permit2_is_mainnets_but_for_the_chain_it_remembers(cases: Path) -> None
     assert len(differing) <= CHAIN_ID + DOMAIN
 
 
-@pytest.mark.slow(15)
+@pytest.mark.slow(2)
 def test_of_the_packages_only_the_code_in_use_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = published_contracts(PENDLE)
     monkeypatch.setattr(published, "contracts_root", lambda: tmp_path)

@@ -55,7 +55,7 @@ def check_all(service: ServiceProcess, client: Client, runs: dict[int, str], dig
         assert store.digest(run_id) == store.run(run_id).digest
 
 
-@pytest.mark.slow(10)
+@pytest.mark.slow(6)
 def test_a_killed_worker_is_replaced_and_its_run_starts_again(
     start_service: StartService, digest_of: Callable[[int], str]
 ) -> None:
@@ -71,7 +71,7 @@ def test_a_killed_worker_is_replaced_and_its_run_starts_again(
         assert retried.message == "the worker process died with signal 9"
 
 
-@pytest.mark.slow(10)
+@pytest.mark.slow(6)
 def test_a_killed_server_leaves_no_process_and_continues_after_its_next_start(
     start_service: StartService, digest_of: Callable[[int], str]
 ) -> None:
@@ -86,7 +86,7 @@ def test_a_killed_server_leaves_no_process_and_continues_after_its_next_start(
         check_all(service, client, runs, digest_of)
 
 
-@pytest.mark.slow(10)
+@pytest.mark.slow(6)
 def test_a_run_that_kills_every_worker_fails_after_three_attempts(start_service: StartService) -> None:
     service = start_service()
     with service.client() as client:
@@ -104,7 +104,7 @@ def test_a_run_that_kills_every_worker_fails_after_three_attempts(start_service:
     assert [each.run_id for each in Store(service.store).runs()] == [after.run_id]
 
 
-@pytest.mark.slow(10)
+@pytest.mark.slow(6)
 def test_a_sweep_continues_after_the_server_was_killed_without_repeating_runs(start_service: StartService) -> None:
     service = start_service()
     with service.client() as client:
@@ -132,7 +132,7 @@ def begun(folder: Path, run_id: str, *, claimed: bool = True) -> tuple[JobQueue,
     return queue, Task(job_id=run_id, kind="run", submission=submission, store=folder / "runs.duckdb")
 
 
-@pytest.mark.slow(5)
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("claimed", [True, False])
 def test_a_run_that_was_stored_already_is_not_repeated(
     start_service: StartService, tmp_path: Path, digest_of: Callable[[int], str], claimed: bool
@@ -151,7 +151,7 @@ def test_a_run_that_was_stored_already_is_not_repeated(
     assert [(each.run_id, each.started_at) for each in Store(task.store).runs()] == [("a-run", began)]
 
 
-@pytest.mark.slow(30)
+@pytest.mark.slow(9)
 def test_the_memory_of_the_server_stays_flat_over_many_runs(start_service: StartService) -> None:
     service = start_service()
     assert service.process is not None

@@ -92,6 +92,7 @@ def test_every_part_of_a_page_is_the_reports(served: Served, scenario: str) -> N
     assert {Table, ActionLog, Scrubber} <= kinds
 
 
+@pytest.mark.slow(2)
 def test_the_report_is_the_file_that_the_command_writes(served: Served) -> None:
     run_id = served.runs["aave_borrower"]
     answer = get(served.client, f"/runs/{run_id}/report")
@@ -236,6 +237,7 @@ def test_the_artifact_is_the_bundle_of_the_run(served: Served, tmp_path: Path) -
     assert all(not name.startswith(("/", "..")) for name in zipfile.ZipFile(BytesIO(answer.content)).namelist())
 
 
+@pytest.mark.slow
 def test_names_from_runs_never_reach_a_header_as_they_are(tmp_path: Path) -> None:
     with LiveServer(tmp_path) as server:
         name = 'x"\r\nSet-Cookie: a=b; <script>/../'

@@ -49,6 +49,7 @@ def test_it_is_evaluated_bundled_and_reported(run_mayavi, trained: tuple[dict[st
     assert "fast ppo" in listed.stdout
 
 
+@pytest.mark.slow
 def test_it_is_trained_further(run_mayavi, trained: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
     import shutil
 

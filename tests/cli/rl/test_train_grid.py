@@ -41,7 +41,11 @@ def test_a_killed_grid_goes_on_with_no_training_lost_or_done_twice(run_mayavi, t
     )  # fmt: skip
     with only_ray():
         with subprocess.Popen(
-            [sys.executable, "-m", "mayavi", *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            [sys.executable, "-m", "mayavi", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {"RAY_worker_niceness": "5"},  # or a training may end before it is killed
         ) as killed:
             while True:  # until one training is finished and another has a checkpoint
                 assert killed.poll() is None, killed.stdout and killed.stdout.read()

@@ -135,7 +135,7 @@ def test_one_environment(run_mayavi) -> None:
     assert "3 cases: passed" in run_mayavi("validate", "envs", "--env", "rwa").stdout
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(7)
 def test_bundles_of_each_kind(run_mayavi, cases: Path) -> None:
     finished = run_mayavi("validate", "artifacts", "--cases", str(cases), "--json")
     assert finished.returncode == 0, finished.stderr
@@ -156,7 +156,7 @@ def whole(run_mayavi) -> dict[str, dict[str, Any]]:
     return {each["gate"]: each for each in last_object(finished.stdout)["gates"]}
 
 
-@pytest.mark.slow(70)
+@pytest.mark.slow(50)
 def test_gates_that_need_no_data_pass_on_everything_there_is(whole: dict[str, dict[str, Any]]) -> None:
     parts = {
         "quoter": {*world_names(), "odd pools"},

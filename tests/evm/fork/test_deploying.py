@@ -30,6 +30,7 @@ def fork(deployed: Fork) -> Fork:
     return deployed.copy()
 
 
+@pytest.mark.slow(3)
 def test_a_solidity_vault_holds_a_vyper_token(fork: Fork) -> None:
     vault, gold = fork.contract("vault"), fork.contract("gold")
     assert vault.asset() == gold.address

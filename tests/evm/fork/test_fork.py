@@ -258,6 +258,7 @@ def test_copies_of_the_standard_library_and_pickles_are_independent_too(fork: Fo
     assert list(fork.labels) == ["Store"]
 
 
+@pytest.mark.slow
 def test_two_threads_on_one_fork_are_told_so_and_nothing_breaks(fork: Fork) -> None:
     spin = bytes.fromhex("5b600056")  # jumps until the gas is gone
     contract = deployed(fork, spin)

@@ -72,6 +72,7 @@ def test_everybody_plays_the_same_markets_and_nobody_beats_hindsight():
     assert (alone.portfolios["momentum"].outcome.final_values == finals[7]).all()
 
 
+@pytest.mark.slow
 def test_more_episodes_begin_with_the_same_ones_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("mayavi.portfolio.backtest.episodes.BATCH", 16)
     one = backtest(making(), [], ["momentum", "random"], replace(QUICK, episodes=40), threads=1)

@@ -24,6 +24,7 @@ def found(cases: Path) -> dict[str, Found]:
     return calibrate(cases / "market")
 
 
+@pytest.mark.slow
 def test_the_defaults_are_what_the_data_says(cases: Path, found: dict[str, Found]) -> None:
     defaults = {field.name: field.default for field in fields(RWAModel)}
     assert len(found) > 25

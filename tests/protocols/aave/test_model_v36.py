@@ -290,7 +290,7 @@ def test_a_few_hundred_operations_are_equal_to_the_unit() -> None:
     assert sum(seen[f"{each} done"] for each in WEIGHTS) > 100
 
 
-@pytest.mark.slow(40)
+@pytest.mark.slow(15)
 def test_five_thousand_operations_are_equal_to_the_unit_in_every_regime() -> None:
     seen = sum((run(seed, operations=1_000) for seed in range(2, 7)), Counter[str]())
     assert seen.total() == 5_000

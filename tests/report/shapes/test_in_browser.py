@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.report.browser import Viewer
     from tests.report.conftest import CheckPage
 
-pytestmark = pytest.mark.slow(5)
+pytestmark = pytest.mark.slow(4)
 Write = Callable[[str], Path]
 
 

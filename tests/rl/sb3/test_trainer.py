@@ -41,6 +41,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedModel, Pat
     return train(config, models=models, progress=reports.append), models, reports
 
 
+@pytest.mark.slow(4)
 def test_it_learns(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> None:
     trained, models, _ = learned
     model = open_model(trained.run_id, models)

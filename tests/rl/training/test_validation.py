@@ -33,6 +33,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return train(config, models=models, run_id="evaluated", progress=reports.append), models, reports
 
 
+@pytest.mark.slow
 def test_it_is_evaluated_each_time_so_many_steps_are_passed_and_at_the_end(evaluated: Run) -> None:
     trained, _, reports = evaluated
     record = json.loads((trained.path / "run.json").read_text())

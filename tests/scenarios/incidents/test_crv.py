@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from mayavi.cli.printing.incident import print_report
 from mayavi.scenarios.incidents.replay import IncidentReport, replay_incident
+from tests.pages import page
 
 REPAID = Decimal("89544317.443850891849582027")
 SEIZED = Decimal("63605103.124042")
@@ -24,7 +26,13 @@ def report(cases: Path, tmp_path_factory: pytest.TempPathFactory) -> IncidentRep
     return replay_incident("crv_2022_11", only="recorded", cases=cases, counterfactuals=changes, store=store)
 
 
-@pytest.mark.slow(20)
+@pytest.fixture(scope="module")
+def market(tmp_path_factory: pytest.TempPathFactory) -> IncidentReport:
+    """Our own liquidators instead of the recorded calls."""
+    return replay_incident("crv_2022_11", only="market", store=tmp_path_factory.mktemp("crv") / "runs.duckdb")
+
+
+@pytest.mark.slow(13)
 def test_every_recorded_call_seizes_the_recorded_amount_to_the_unit(cases: Path, report: IncidentReport) -> None:
     run = report.runs["recorded"]
     assert run.record.startswith("385 recorded calls")
@@ -46,7 +54,7 @@ def test_every_recorded_call_seizes_the_recorded_amount_to_the_unit(cases: Path,
     assert 2_640_000 < left < 2_656_335  # published right after, and two weeks later
 
 
-@pytest.mark.slow(10)
+@pytest.mark.slow(3)
 def test_the_facts_alone_give_the_same_totals(tmp_path: Path) -> None:
     report = replay_incident("crv_2022_11", only="recorded", store=tmp_path / "runs.duckdb")
     figures = {each.expected.name: each for each in report.runs["recorded"].figures}
@@ -59,14 +67,14 @@ def test_the_facts_alone_give_the_same_totals(tmp_path: Path) -> None:
     assert abs(figures["debt repaid"].difference) < Decimal("0.001")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(0.1)
 def test_a_higher_threshold_than_documented_refuses_recorded_calls(report: IncidentReport) -> None:
     refused = -report.counterfactuals[0].effects["recorded"][0].difference
     # 41 calls were made at a health factor of 1 and more by then; a refused one leaves the next a lower one
     assert 30 < refused <= 41
 
 
-@pytest.mark.slow
+@pytest.mark.slow(0.1)
 def test_a_smaller_bonus_leaves_more_debt_and_less_bad_debt_as_recorded_calls_revert(report: IncidentReport) -> None:
     effects = {each.expected.name: each for each in report.counterfactuals[1].effects["recorded"]}
     debt, collateral, bad = (effects[name] for name in ("debt left", "collateral left", "bad debt"))
@@ -82,10 +90,9 @@ def test_a_smaller_bonus_leaves_more_debt_and_less_bad_debt_as_recorded_calls_re
     assert all("HEALTH_FACTOR_NOT_BELOW_THRESHOLD" in reason for reason in failures.reasons)
 
 
-@pytest.mark.slow(15)
-def test_our_liquidators_seize_everything_and_leave_less_debt(tmp_path: Path) -> None:
-    report = replay_incident("crv_2022_11", only="market", store=tmp_path / "runs.duckdb")
-    figures = {each.expected.name: each for each in report.runs["market"].figures}
+@pytest.mark.slow(5)
+def test_our_liquidators_seize_everything_and_leave_less_debt(market: IncidentReport) -> None:
+    figures = {each.expected.name: each for each in market.runs["market"].figures}
     assert figures["collateral seized"].difference == 0
     left = figures["debt left"].simulated
     assert left is not None
@@ -94,3 +101,16 @@ def test_our_liquidators_seize_everything_and_leave_less_debt(tmp_path: Path) ->
     calls = figures["liquidations"].simulated
     assert calls is not None
     assert 50 < calls < 385
+
+
+@pytest.mark.slow(0.1)
+def test_the_tables_of_the_page_are_what_the_command_prints(
+    report: IncidentReport, market: IncidentReport, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for each in (report, market):
+        print_report(each)
+    printed = capsys.readouterr().out.splitlines()
+    for start, least in (("recorded: ", 20), ("counterfactual: ", 10)):
+        shown = page("how-to/replay-an-incident.md").block_starting(start).splitlines()
+        assert len(shown) >= least
+        assert [line for line in shown if line and line not in printed] == []

@@ -32,6 +32,7 @@ def gas(tmp_path_factory: pytest.TempPathFactory) -> Sensitivity:
     return analyse(store, figure="liquidator_profit", only=["gas.base_fee"])
 
 
+@pytest.mark.slow
 def test_more_expensive_gas_leaves_liquidators_less(gas: Sensitivity) -> None:
     found = differences(gas)
     assert found["gas.base_fee", "40 gwei"] < 0 < found["gas.base_fee", "10 gwei"]

@@ -16,7 +16,7 @@ from tests.worlds.replicas import artifact_store
 MARKET = "soneium@2025-12"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(0.1)
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -38,7 +38,7 @@ def test_a_parameter_that_aave_refuses_gives_its_reason(change: dict[str, Any], 
     assert refused.value.message == f"Aave refuses the reserve WETH: {reason}"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(0.1)
 def test_an_efficiency_mode_that_aave_refuses_is_named() -> None:
     table = load_market("sonic@2025-12")
     mode = replace(table.aave.emodes[0], liquidation_threshold_bps=table.aave.emodes[0].ltv_bps - 1)
@@ -46,7 +46,7 @@ def test_an_efficiency_mode_that_aave_refuses_is_named() -> None:
         build_replica(replace(table, aave=replace(table.aave, emodes=(mode,))), artifact_store())
 
 
-@pytest.mark.slow
+@pytest.mark.slow(0.1)
 def test_an_efficiency_mode_of_an_asset_that_is_not_listed_names_the_near_one() -> None:
     table = load_market("sonic@2025-12")
     mode = replace(table.aave.emodes[0], collateral=("WET",))

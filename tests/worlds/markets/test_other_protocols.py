@@ -11,7 +11,7 @@ from mayavi.worlds.tables.market import MarketTable, load_market
 from mayavi.worlds.tables.paths import market_names
 from tests.worlds.markets.reading import built_market, contract
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(0.05)
 
 WORLDS = [name for name in market_names() if name.partition("@")[0] in world_names()]
 

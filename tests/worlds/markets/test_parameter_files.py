@@ -13,7 +13,7 @@ from mayavi.worlds.tables.market import load_market
 from tests.missing import skip_or_fail
 from tests.worlds.markets.reading import WORLDS, built_market, read_curve, read_emodes, read_pool, read_reserves
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(0.15)
 
 UNREAD = {"priceOracleSentinel"}
 """No world has a sequencer, and so no sentinel."""

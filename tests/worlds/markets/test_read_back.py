@@ -27,7 +27,7 @@ from tests.worlds.markets.reading import (
 )
 from tests.worlds.replicas import artifact_store
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(0.1)
 
 SAME = {
     "ltv_bps": "ltv",

@@ -36,7 +36,7 @@ def test_no_table_was_edited_by_hand() -> None:
     assert found == committed, "run tools/aave_markets.py, which writes the tables and their checksums"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(0.1)
 @pytest.mark.parametrize("world", ON_CHAIN)
 def test_implementations_stand_where_they_do_on_chain(world: str) -> None:
     labels = built_market(world).labels

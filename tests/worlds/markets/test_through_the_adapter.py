@@ -15,7 +15,7 @@ from mayavi.worlds.tables.market import load_market
 from tests.missing import skip_or_fail
 from tests.worlds.markets.reading import WORLDS, built_market
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(0.05)
 
 
 @pytest.mark.parametrize("world", WORLDS)
