@@ -50,6 +50,8 @@ class Grid:
         self._offsets, self.calls, self._words = views.filled(data, holes)
         self._recorder = _kernel.PathRecorder(to, data, self._offsets, self._slots, returns, timestamp, sender, gas)
         self._known = self._explore(self._words)
+        self.left = 0
+        """Rows of the last run that the processor called."""
 
     @property
     def paths(self) -> int:
@@ -75,6 +77,7 @@ class Grid:
         missing = np.ones((rows, self.calls), dtype=np.bool_)
         for number in range(self.paths):
             self._run_path(number, table, device, outputs, missing)
+        self.left = int(missing.sum())
         for scenario in np.flatnonzero(missing.any(axis=1)):
             calls = np.flatnonzero(missing[scenario])
             outputs[scenario, calls] = self._by_processor(table[scenario], calls)
