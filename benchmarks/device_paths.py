@@ -10,11 +10,12 @@ import json
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.borrowers import open_borrowers
-from benchmarks.device import Limbs, hostile, limbs
+from benchmarks.device import CALM, Limbs, hostile, limbs
 from benchmarks.position import BORROWER, Call, Position, open_position
 from mayavi import Fork
 from mayavi._kernel import PathRecorder
@@ -29,9 +30,8 @@ AMOUNT = 4 + 32
 ROWS = 30_000
 LEVERAGE = 6
 """Some borrowers are close to liquidation."""
-STRESS = (0.4, 0.6, 0.8, 0.9, 1.1, 1.25, 1.5)
+STRESS = (0.3, 0.45, 0.6, 0.8, 0.9, 1.1, 1.25, 1.5)
 """Shares of today's prices at which paths are recorded too; those of dollars stay."""
-CALM = 0.001
 
 
 def record_accounts(folder: Path, count: int) -> None:
@@ -50,12 +50,12 @@ def record_accounts(folder: Path, count: int) -> None:
             for (feed, slot), price, volatility in zip(slots, prices, VOLATILITY, strict=True):
                 fork.set_storage(feed, slot, int(price * share) if volatility > CALM else price)
             fork.mine(1)
-            recorder.explore(fork._evm, words[::8])
+            recorder.explore(fork._evm, np.ascontiguousarray(words[:: max(1, count // 8_192)]))
     order = np.random.default_rng(5)
     paths = [recorder.path(number, fork._evm, words, known) for number in range(len(recorder))]
     about["scenario"] = [reads for *_, reads in paths]
     (folder / "accounts.json").write_text(json.dumps(about))
-    tables = {f"table_{number}": own for number, (_, _, own, _) in enumerate(paths)}
+    tables: dict[str, Any] = {f"table_{number}": own for number, (_, _, own, _) in enumerate(paths)}
     np.savez_compressed(folder / "accounts.npz", **tables)
     for number, (builder, *_) in enumerate(paths):
         (folder / f"path_{number}.txt").write_text(builder.stored())
@@ -85,6 +85,9 @@ def record_call(folder: Path, position: Position, call: Call) -> None:
     order = np.random.default_rng(6)
     (folder / f"{call.name}.txt").write_text(builder.stored())
     rows, columns = np.repeat(own, ROWS, axis=0), dict(reads)
+    today = [*(fork.storage(*slot) for slot in slots), fork.timestamp]
+    for word, column in reads:
+        rows[:, 4 * word : 4 * word + 4] = limbs([[today[column]]])[0]
     for word in range(rows.shape[1] // 4):
         if word not in columns:
             rows[:, 4 * word] = order.integers(1, 2 * 10**6, ROWS).astype(np.uint64)

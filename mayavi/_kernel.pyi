@@ -438,6 +438,7 @@ class PathRecorder:
 
 def cuda_devices() -> tuple[tuple[int, int], list[tuple[str, int, tuple[int, int]]]]: ...
 def digest_weight(limb: int | None = None) -> int: ...
+
 @final
 class NativeCode:
     """Compiled function over 256-bit words: `run` returns flags and outputs of rows."""

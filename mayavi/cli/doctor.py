@@ -191,21 +191,21 @@ def check_replicas() -> Iterator[Finding]:
 
 
 def check_gpu() -> Iterator[Finding]:
-    """The CUDA driver and its devices: only views and sweeps on a device need them."""
+    """The CUDA driver and its devices: only views on a device need them."""
     try:
-        from mayavi import _kernel
+        from mayavi.evm.devices import cuda_devices
+
+        devices = cuda_devices()
     except ImportError:
         return  # the kernel's finding says why
-    try:
-        version, devices = _kernel.cuda_devices()
-    except _kernel.DeviceError as error:
-        yield Finding("GPU", "absent", f'only `device="cuda"` needs one: {str(error).partition("; ")[0]}')
+    except MayaviError as error:
+        yield Finding("GPU", "absent", f'only `device="cuda"` needs one: {error.message}')
         return
-    driver = f"CUDA {version[0]}.{version[1]}"
     if not devices:
-        yield Finding("GPU", "absent", f"the driver ({driver}) has no device")
-    for number, (name, memory, capability) in enumerate(devices):
-        detail = f"{name}, {memory / 2**30:.0f} GiB, sm_{capability[0]}{capability[1]}, {driver}"
+        yield Finding("GPU", "absent", "the CUDA driver has no device")
+    for number, each in enumerate(devices):
+        (major, minor), driver = each.capability, ".".join(map(str, each.driver))
+        detail = f"{each.name}, {each.memory / 2**30:.0f} GiB, sm_{major}{minor}, CUDA {driver}"
         yield Finding(f"GPU cuda:{number}", "ok", detail)
 
 

@@ -25,7 +25,7 @@ pub struct Call {
     pub slots: Vec<Slot>,
     /// Whether the time of the block differs too; it is the last column of a scenario.
     pub timestamp: bool,
-    /// Words of the output that are wanted; `None`: all that the call leaves behind.
+    /// Words of the output that are wanted; `None`: all that the call leaves behind, and all that it depends on.
     pub returns: Option<usize>,
 }
 

@@ -17,7 +17,7 @@ pub struct Recorded {
     pub leaves: Vec<Node>,
     /// Inputs that differ between scenarios, and the column that each is.
     pub scenario: Vec<(u32, usize)>,
-    /// Conditions that an account decides alone.
+    /// Conditions that an account decides alone; the function does not test them.
     pub deciding: Vec<(Guard, U256)>,
     /// All that its leaves and those conditions are made of, operands first.
     pub schedule: Vec<Node>,
@@ -57,7 +57,11 @@ pub fn recorded(
     results.retain(|node| graph.as_constant(*node).is_none());
     results.sort_unstable();
     results.dedup();
-    let (mut function, leaves) = Draft::new(graph, guards, &ending).into_parts();
+    let (deciding, open): (Vec<_>, Vec<_>) =
+        guards.iter().copied().partition(|(guard, _)| !depends(call, graph, guard.node));
+    // What an account decides alone is checked when it is read, and nowhere else: mostly hashes for its slots.
+    let kept = if wanted.is_some() { &open } else { guards };
+    let (mut function, leaves) = Draft::new(graph, kept, &ending).into_parts();
     if let Some(words) = &wanted {
         let made: Vec<u32> = function.outputs.clone();
         let outputs = words.iter().map(|node| match (graph.as_constant(*node), results.binary_search(node)) {
@@ -86,7 +90,6 @@ pub fn recorded(
         }
     }
     let varies = |node: Node| depends(call, graph, node);
-    let deciding: Vec<_> = guards.iter().copied().filter(|(guard, _)| !varies(guard.node)).collect();
     let read = leaves.iter().copied().filter(|leaf| !varies(*leaf));
     let schedule = all_of(graph, read.chain(deciding.iter().map(|(guard, _)| guard.node)));
     Some(Recorded { function, leaves, scenario, deciding, schedule })

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from mayavi import _kernel
 from mayavi.errors import UsageError
+from mayavi.evm.devices import explained
 from mayavi.evm.fork import views
 from mayavi.evm.words import Words, to_words
 
 if TYPE_CHECKING:
-    from mayavi.evm.fork.calls import ForkCalls
+    from mayavi.evm.fork.blocks import ForkBlocks
 
 Limbs = NDArray[np.uint64]
 EXPLORED_CALLS = 2_048
@@ -34,7 +35,7 @@ class Grid:
 
     def __init__(
         self,
-        fork: ForkCalls,
+        fork: ForkBlocks,
         to: bytes,
         data: bytes,
         holes: Mapping[int, Any],
@@ -50,6 +51,8 @@ class Grid:
         self._offsets, self.calls, self._words = views.filled(data, holes)
         self._recorder = _kernel.PathRecorder(to, data, self._offsets, self._slots, returns, timestamp, sender, gas)
         self._known = self._explore(self._words)
+        self.left = 0
+        """Rows of the last run that the processor called."""
 
     @property
     def paths(self) -> int:
@@ -75,6 +78,7 @@ class Grid:
         missing = np.ones((rows, self.calls), dtype=np.bool_)
         for number in range(self.paths):
             self._run_path(number, table, device, outputs, missing)
+        self.left = int(missing.sum())
         for scenario in np.flatnonzero(missing.any(axis=1)):
             calls = np.flatnonzero(missing[scenario])
             outputs[scenario, calls] = self._by_processor(table[scenario], calls)
@@ -135,7 +139,18 @@ class Grid:
         """Call the view under one scenario without a device."""
         holes = {offset: self._words[calls, at] for at, offset in enumerate(self._offsets)}
         with self._under(scenario):
-            columns = self.fork.call_words(self._to, self._data, holes, self._returns, self._sender, gas=self._gas)
+            columns = views.call_words(
+                self.fork,
+                self._to,
+                self._data,
+                holes,
+                self._returns,
+                self._sender,
+                self._gas,
+                check=True,
+                threads=None,
+                verify=False,
+            )
         return np.stack([column.words for column in columns], axis=1)
 
 
@@ -170,8 +185,7 @@ def run_code(
         flags, found, _ = code.run(table, scenarios, device)
         return flags, found
     except _kernel.DeviceError as error:
-        what, _, hint = str(error).partition("; ")
-        raise UsageError(what, hint or None) from None
+        raise explained(error) from None
 
 
 def limbs_of(words: NDArray[np.uint8]) -> Limbs:

@@ -110,7 +110,7 @@ fn rotated(out: &mut Assembler, limb: Limb, by: u32) -> Limb {
     }
     let [low, high] = out.split(limb);
     let (low, high) = if by >= 32 { (high, low) } else { (low, high) };
-    if by % 32 == 0 {
+    if by.is_multiple_of(32) {
         return out.join([low, high]);
     }
     let halves = [

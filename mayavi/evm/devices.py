@@ -1,0 +1,33 @@
+"""GPUs of this machine, as the CUDA driver names them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mayavi import _kernel
+from mayavi.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """GPU: its name, bytes of memory and compute capability, and the CUDA version of the driver."""
+
+    name: str
+    memory: int
+    capability: tuple[int, int]
+    driver: tuple[int, int]
+
+
+def cuda_devices() -> list[Device]:
+    """Return the devices; `UsageError` if there is no driver."""
+    try:
+        driver, found = _kernel.cuda_devices()
+    except _kernel.DeviceError as error:
+        raise explained(error) from None
+    return [Device(*each, driver) for each in found]
+
+
+def explained(error: _kernel.DeviceError) -> UsageError:
+    """Return an error of the kernel with its hint."""
+    what, _, hint = str(error).partition("; ")
+    return UsageError(what, hint or None)
