@@ -78,13 +78,27 @@ pub struct World {
 
 impl World {
     pub fn new(chain_id: u64, closed: bool, base: Base) -> Arc<Self> {
-        Arc::new(Self { chain_id, closed, base, learnt: RwLock::new(Base::default()), proven: None, views: Views::default() })
+        Arc::new(Self {
+            chain_id,
+            closed,
+            base,
+            learnt: RwLock::new(Base::default()),
+            proven: None,
+            views: Views::default(),
+        })
     }
 
     /// An open world whose facts are looked up in trie nodes.
     pub fn of_proofs(chain_id: u64, proven: Arc<Proven>) -> Arc<Self> {
         let learnt = RwLock::new(Base::default());
-        Arc::new(Self { chain_id, closed: false, base: Base::default(), learnt, proven: Some(proven), views: Views::default() })
+        Arc::new(Self {
+            chain_id,
+            closed: false,
+            base: Base::default(),
+            learnt,
+            proven: Some(proven),
+            views: Views::default(),
+        })
     }
 
     /// Look an account up in the proofs and learn it; `None` in a world without proofs. The code stays open if it is

@@ -16,7 +16,8 @@ impl Ground {
     /// Rely on facts as they are now. False, and nothing is noted, if one cannot be read.
     pub fn rely(&mut self, facts: &HashSet<Fact>, reader: &mut Reader<'_>) -> bool {
         let fresh = facts.iter().filter(|fact| !self.known.contains(*fact));
-        let Ok(read) = fresh.map(|fact| Ok((*fact, reader.fact(fact)?))).collect::<Result<Facts, crate::trace::Unread>>()
+        let Ok(read) =
+            fresh.map(|fact| Ok((*fact, reader.fact(fact)?))).collect::<Result<Facts, crate::trace::Unread>>()
         else {
             return false;
         };

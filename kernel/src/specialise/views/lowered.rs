@@ -118,11 +118,10 @@ impl Lowered {
             });
         }
         let mut slots = 0..;
-        let is_known = |node: Node| {
-            matches!(graph.expression(node), Expression::Slot(_, key) if kinds.is_derived(*key) && kinds.varies(*key))
-        };
+        let is_known = |node: Node| matches!(graph.expression(node), Expression::Slot(_, key) if kinds.is_derived(*key) && kinds.varies(*key));
         let read = read.into_iter().map(|node| (node, if is_known(node) { slots.next() } else { None })).collect();
-        let once = conditions.iter().map(|(guard, _)| guard.node).chain(equal.iter().chain(&fixed).chain(&uniform).copied());
+        let once =
+            conditions.iter().map(|(guard, _)| guard.node).chain(equal.iter().chain(&fixed).chain(&uniform).copied());
         let shared = cone(graph, once, |_| false);
         let order: HashMap<Node, Node> = results.iter().chain(&fixed).copied().zip(0..).collect();
         let mut output = output.clone();
@@ -139,13 +138,7 @@ impl Lowered {
     }
 }
 
-fn function_of(
-    graph: &Graph,
-    leaves: &[Node],
-    nodes: &[Node],
-    guards: &[(Guard, U256)],
-    results: &[Node],
-) -> Function {
+fn function_of(graph: &Graph, leaves: &[Node], nodes: &[Node], guards: &[(Guard, U256)], results: &[Node]) -> Function {
     let mut maker = Maker { graph, builder: Builder::new(), made: HashMap::default() };
     for (word, leaf) in leaves.iter().enumerate() {
         let id = maker.builder.input(word as u32);

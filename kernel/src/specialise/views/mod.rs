@@ -22,7 +22,11 @@ use revm::{
     primitives::{Address, HashMap, U256, hardfork::SpecId},
 };
 
-use super::{Mode, shape::{Shape, Tariff}, statistics::{Counts, SiteStatistics}};
+use super::{
+    Mode,
+    shape::{Shape, Tariff},
+    statistics::{Counts, SiteStatistics},
+};
 use crate::{
     batch::{Batch, Effort, Outcome},
     machine::{Failure, Machine, Settings},
