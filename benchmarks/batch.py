@@ -1,7 +1,7 @@
 """Account data of 10,000 Aave V3 borrowers in one batch, against single interpreted calls.
 
-Calldata is encoded beforehand on both sides; `AaveV3.account_data` encodes and returns columns of words. Batches run with
-paths that are kept, as machine code, and with recordings for the batch alone (`specialise=off`).
+Calldata is encoded beforehand on both sides; `AaveV3.account_data` encodes and returns columns of words. Batches run
+with paths that are kept, as machine code, and with recordings for the batch alone (`specialise=off`).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def measure(effort: Effort) -> Section:
     done = fork._evm.call_many(pool, datas, None, None, 1)[2]
     (site,) = [each for each in fork.statistics() if each["selector"] == "0x" + ACCOUNT_DATA.selector.hex()]
     section.notes.append(
-        f"{len(MIXES)} mixes of collateral and debt: {done['traces']} paths, together {done['operations']:,} operations; "
+        f"{len(MIXES)} mixes of collateral and debt: {done['traces']} paths, {done['operations']:,} operations; "
         f"{done['replayed'] / count:.1%} of a batch's calls replayed; {site['compiled']} paths compiled in "
         f"{site['compile_seconds']:.2f} s"
     )

@@ -55,15 +55,15 @@ impl Batch<'_> {
 
 /// What a call gave: its output, or how it failed.
 pub enum Outcome {
-    Output(Vec<u8>),
+    Output(Bytes),
     Failed(ExecutionResult),
 }
 
 impl Outcome {
     pub fn of(result: ExecutionResult) -> Self {
         match result {
-            ExecutionResult::Success { output: Output::Call(data), .. } => Self::Output(data.into()),
-            ExecutionResult::Success { output, .. } => Self::Output(output.into_data().into()),
+            ExecutionResult::Success { output: Output::Call(data), .. } => Self::Output(data),
+            ExecutionResult::Success { output, .. } => Self::Output(output.into_data()),
             failed => Self::Failed(failed),
         }
     }
@@ -241,7 +241,7 @@ impl<'a> Worker<'a> {
                 if compare || self.batch.verify {
                     self.compare(data, &output)?;
                 }
-                Ok(Outcome::Output(output))
+                Ok(Outcome::Output(output.into()))
             }
             Traced::Recorded(result) => {
                 self.done.effort.interpreted += 1;
@@ -272,7 +272,7 @@ impl<'a> Worker<'a> {
 
     fn compare(&mut self, data: &[u8], replayed: &[u8]) -> Result<(), Failure> {
         match self.interpret(data)? {
-            Outcome::Output(output) if output == replayed => Ok(()),
+            Outcome::Output(output) if *output == *replayed => Ok(()),
             _ => Err(Failure::Internal(format!(
                 "a replayed call differs from the interpreted one: {} with {}; please report this",
                 self.batch.to,

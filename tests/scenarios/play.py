@@ -15,6 +15,34 @@ from mayavi.scenarios.loading import load_scenario, load_text
 from mayavi.sim.hooks import Hook
 from mayavi.sim.rows import ActionRow, SnapshotRow
 
+FEW = {
+    "aave_borrower": [],
+    "spark_borrower": [],
+    "compound_v3_borrower": ["prices.WETH={process: step, at: 2, size: -30%, then: {process: gbm, volatility: 30%}}"],
+    "depeg_cascade": ["agents.borrowers.count=12"],
+    "steth_depeg": [
+        "prices.wstETH={process: step, at: 2, size: -6%}",
+        "agents.stakers.count=8",
+        "agents.others.count=3",
+    ],
+    "morpho_depeg": [
+        "agents.loopers.count=6",
+        "agents.stakers.count=2",
+        "prices.sDAI={process: step, at: 2, size: -10%}",
+    ],
+    "curve_depeg": [
+        "step_time=3m",
+        "prices.USDC={process: step, at: 1, size: -10%}",
+        "agents.holders.count=10",
+        "agents.savers.count=4",
+        "agents.loopers.count=2",
+    ],
+    "vesting_cliff": ["agents.investors.cliff=6h"],
+    "multi_cohort": ["agents.investors.cliff=1d"],
+    "launch_replay": [],
+}
+"""Overrides that make each scenario of the library small, with something happening in its first steps."""
+
 
 @dataclass
 class Played:

@@ -60,7 +60,7 @@ class ForkState:
         self._evm.specialise = chosen_specialise(mode)
 
     def statistics(self) -> list[dict[str, Any]]:
-        """Return counts of each call site of reads: calls, hits, paths, misses by guard. Forks of a world share them."""
+        """Return the counts of each call site of reads, of all forks of this world: calls, hits, misses by guard."""
         return self._evm.statistics()
 
     def finish_compiling(self) -> None:

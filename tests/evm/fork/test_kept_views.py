@@ -163,8 +163,7 @@ def test_a_lost_guard_is_found() -> None:
     fork.specialise = "check"
     fork._evm.seed_fault()
     with pytest.raises(RuntimeError, match="differs from the interpreted one"):
-        for _ in range(BATCHES):
-            read(fork)
+        warm(fork)
 
 
 def test_the_environment_variable_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use revm::primitives::U256;
+use revm::primitives::{Bytes, U256};
 
 use super::{lowered::Lowered, reader::Reader};
 use crate::{
@@ -12,6 +12,8 @@ use crate::{
 
 /// Calls that go through a function at once.
 const BLOCK: usize = 32;
+/// Calls from which on a further thread pays.
+const CALLS_A_THREAD: usize = 2_048;
 /// Paths that are tried on a call.
 const MOST_TRIES: usize = 6;
 
@@ -43,7 +45,7 @@ pub struct Bulk<'a> {
 #[derive(Default)]
 pub struct Share {
     /// Outputs by number of the call, and the number of the path.
-    pub outputs: Vec<(usize, usize, Vec<u8>)>,
+    pub outputs: Vec<(usize, usize, Bytes)>,
     /// Calls that took no path with code.
     pub left: Vec<usize>,
     pub memos: Vec<(usize, Memo)>,
@@ -106,6 +108,8 @@ impl<'a> Bulk<'a> {
         for row in block.inputs.chunks_exact_mut(4 * width) {
             put(row, lowered.equal.iter().map(|node| values.get(*node)));
         }
+        let (mut taken, length) = (Vec::with_capacity(calls.len()), lowered.output.bytes.len());
+        let mut told = Vec::with_capacity(length * calls.len());
         let fixed: Vec<U256> = lowered.fixed.iter().map(|node| values.get(*node)).collect();
         for calls in calls.chunks(BLOCK) {
             block.fresh.clear();
@@ -137,12 +141,17 @@ impl<'a> Bulk<'a> {
                     continue;
                 }
                 let results = &block.outputs[4 * row * lowered.results..4 * (row + 1) * lowered.results];
-                share.outputs.push((*call, *path, written(&lowered.output, results, &fixed)));
+                write(&lowered.output, results, &fixed, &mut told);
+                taken.push(*call);
                 if let Some(words) = block.fresh[row].take() {
                     share.memos.push((*call, Memo { path: *path, words: Some(words) }));
                 }
             }
         }
+        // One piece of memory for the outputs of all calls.
+        let told = Bytes::from(told);
+        let pieces = taken.into_iter().enumerate();
+        share.outputs.extend(pieces.map(|(at, call)| (call, *path, told.slice(at * length..(at + 1) * length))));
     }
 
     /// Read what a call's row needs, for calldata that is new. Returns what is worth remembering.
@@ -206,21 +215,51 @@ fn put(row: &mut [u64], words: impl Iterator<Item = U256>) {
 }
 
 /// An output from a function's results and what is equal in all calls.
-fn written(text: &Text, results: &[u64], fixed: &[U256]) -> Vec<u8> {
-    let mut bytes = text.bytes.clone();
-    let computed = results.len() / 4;
+fn write(text: &Text, results: &[u64], fixed: &[U256], into: &mut Vec<u8>) {
+    let (start, computed) = (into.len(), results.len() / 4);
+    into.extend_from_slice(&text.bytes);
     for part in &text.parts {
         let node = part.node as usize;
         let word = match node.checked_sub(computed) {
             Some(at) => fixed[at],
             None => U256::from_limbs_slice(&results[4 * node..4 * node + 4]),
         };
-        let (from, at, length) = (usize::from(part.from), part.at as usize, usize::from(part.length));
+        let (from, at, length) = (usize::from(part.from), start + part.at as usize, usize::from(part.length));
         let word = word.to_be_bytes::<32>();
-        match <&mut [u8; 32]>::try_from(&mut bytes[at..at + length]) {
+        match <&mut [u8; 32]>::try_from(&mut into[at..at + length]) {
             Ok(place) => *place = word,
-            Err(_) => bytes[at..at + length].copy_from_slice(&word[from..from + length]),
+            Err(_) => into[at..at + length].copy_from_slice(&word[from..from + length]),
         }
     }
-    bytes
+}
+
+/// Run a batch on as many threads as pay.
+pub fn in_parts<'a>(bulk: &Bulk<'a>, values: &mut Values, reader: &Reader<'a>, threads: usize) -> Vec<Share> {
+    let calls = bulk.datas.len();
+    let parts = threads.min(calls / CALLS_A_THREAD).max(1);
+    let size = calls.div_ceil(parts);
+    let others = (1..parts).map(|part| part * size..((part + 1) * size).min(calls));
+    std::thread::scope(|scope| {
+        let spawned: Vec<_> = others
+            .map(|range| {
+                let (mut values, mut reader) =
+                    (Values { words: values.words.clone(), scratch: Vec::new() }, reader.clone());
+                let again = range.clone();
+                let work = move || bulk.run(range, &mut values, &mut reader);
+                std::thread::Builder::new().spawn_scoped(scope, work).map_err(|_| again)
+            })
+            .collect();
+        let mut shares = vec![bulk.run(0..size.min(calls), values, &mut reader.clone())];
+        for part in spawned {
+            shares.push(match part {
+                Ok(thread) => match thread.join() {
+                    Ok(share) => share,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                },
+                // A thread that the system does not give is not needed.
+                Err(range) => bulk.run(range, values, &mut reader.clone()),
+            });
+        }
+        shares
+    })
 }
