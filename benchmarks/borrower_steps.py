@@ -1,4 +1,4 @@
-"""Steps of a borrower by whole programs against steps with arrays around them, in processor time of one thread."""
+"""Steps of a borrower by whole programs against steps with arrays around them, in processor time of their thread."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def _stepper(rows: int, *, whole: bool) -> Callable[[], float]:
 
     def taken() -> float:
         env.begin(range(rows), range(rows))
-        began = time.process_time()
+        began = time.thread_time()
         for action in actions:
             env.step(action)
-        return (time.process_time() - began) / len(actions)
+        return (time.thread_time() - began) / len(actions)
 
     return taken
