@@ -100,15 +100,26 @@ def refuse_unknown(function: Callable[..., object], unknown: Mapping[str, object
     )
 
 
-def execute(request: RunRequest, fork: Fork, recorder: Recorder, listener: RunListener | None = None) -> Run:
-    """Run `request` on `fork` and write the rows to `recorder`. The run modifies `fork`."""
+def execute(
+    request: RunRequest,
+    fork: Fork,
+    recorder: Recorder,
+    listener: RunListener | None = None,
+    *,
+    set_up: Fork | None = None,
+) -> Run:
+    """Run `request` on `fork` and write the rows to `recorder`. The run modifies `fork`.
+
+    `set_up` is a copy of `fork` with what the scenario sets up for all seeds; the run modifies that one instead.
+    """
     from mayavi.scenarios.build.build import build
 
     listener = listener or RunListener()
     info = request.info(fork)
     with specialised(request.mode) as replayed:
         try:
-            simulation = build(request.scenario.config, fork, request.seed, request.threads)
+            place, ready = (fork, False) if set_up is None else (set_up, True)
+            simulation = build(request.scenario.config, place, request.seed, request.threads, is_set_up=ready)
         except BadScenario as error:
             raise request.scenario.blame(error) from error
         listener.started(request)
