@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 import mayavi
 from mayavi.errors import WorkerError
-from mayavi.evm.specialisation import chosen_specialise
+from mayavi.evm.specialise import chosen_specialise
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import make_training_rows, world_of
 from mayavi.rl.training.global_rng import spread_seed

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import BadScenario, RunHalted, UsageError, did_you_mean
-from mayavi.evm.specialisation import chosen_specialise, specialised
+from mayavi.evm.specialise import chosen_specialise, specialised
 from mayavi.scenarios.figures.highlights import Highlights
 from mayavi.scenarios.loading import load_scenario
 from mayavi.scenarios.models.world import WorldOptions
