@@ -58,6 +58,10 @@ class Specialised:
         if (at_work := self._at_work.pop(id(kernel), None)) is not None:
             self._sites += _since(*at_work)
 
+    def add(self, sites: Iterable[dict[str, Any]]) -> None:
+        """Count call sites of another process too."""
+        self._sites += sites
+
     def sites(self) -> list[dict[str, Any]]:
         """Counts of all call sites so far."""
         return [*self._sites, *(site for each in list(self._at_work.values()) for site in _since(*each))]
