@@ -15,6 +15,7 @@ from benchmarks.position import BORROWER, USDC_E6, open_position
 from benchmarks.report import Effort, Quantity, Section, Target, timed
 from benchmarks.sim import every_block
 from benchmarks.specialise_check import main as specialise_check
+from benchmarks.sweep import main as sweep
 from benchmarks.timing import Timing, in_turns
 from mayavi import Fork
 from mayavi.evm.hashing import keccak256
@@ -71,6 +72,16 @@ class TestSpecialiseCheck:
         assert capsys.readouterr().out.startswith("compound: 192 steps, ")
         with pytest.raises(SystemExit, match="2"):
             specialise_check(["--steps", "0"])
+
+
+class TestSweep:
+    def test_runs_of_a_sweep_are_those_made_one_by_one(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert sweep(["--scenario", "vesting_cliff", "--runs", "2", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["runs"], found["differences"]) == (2, 0)
+        assert sum(found["shares"].values()) == pytest.approx(1)
+        with pytest.raises(SystemExit, match="2"):
+            sweep(["--runs", "0"])
 
 
 class TestEveryBlock:

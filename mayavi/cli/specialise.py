@@ -47,7 +47,7 @@ def warm(
     from mayavi.cli.rl.eval import settings_of
     from mayavi.errors import SetupError, UsageError
     from mayavi.evm.path_cache import paths_folder
-    from mayavi.evm.specialisation import specialised
+    from mayavi.evm.specialise import specialised
     from mayavi.gym_env.replayed_steps import play_randomly
 
     if source is not None and source.partition(":")[0] == "rpc":

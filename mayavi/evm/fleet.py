@@ -39,7 +39,7 @@ from mayavi._kernel import Word as Word
 from mayavi.errors import MissingStateError, UnknownName, UsageError
 from mayavi.evm.fork import Fork
 from mayavi.evm.path_cache import PathCache
-from mayavi.evm.specialisation import chosen_specialise, current
+from mayavi.evm.specialise import chosen_specialise, current
 from mayavi.evm.units import as_integer
 from mayavi.evm.words import Words as Words
 from mayavi.evm.words import are_small

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
+from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from operator import attrgetter, index
 from typing import Any, Literal, Protocol
 
@@ -109,9 +110,12 @@ class RowsDigest:
 
     def add(self, rows: Iterable[Row]) -> None:
         """Hash more rows."""
+        lines: list[str] = []
         for row in rows:
             kind = type(row)
-            self._hash.update(_compact([kind.__name__, *_values[kind](row)]).encode() + b"\n")
+            lines += _parts([kind.__name__, *_values[kind](row)], 0)
+            lines.append("\n")
+        self._hash.update("".join(lines).encode())
 
     def hexdigest(self) -> str:
         """Return the digest of all rows added so far."""
@@ -199,8 +203,12 @@ def _exact(value: object) -> object:
     return str(index(value))  # type: ignore[arg-type]  # NumPy integers; other types raise TypeError
 
 
-_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _sorted = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True).encode
+_parts: Callable[[Any, int], Iterable[str]] = (
+    c_make_encoder(None, None, encode_basestring, None, ":", ",", False, False, False)
+    if c_make_encoder is not None  # made once, where `JSONEncoder.encode` makes one for each row
+    else lambda value, _: [json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(value)]
+)
 _values: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     kind: attrgetter(*(field.name for field in fields(kind))) for kind in (ActionRow, SnapshotRow, KpiRow, AccountRow)
 }

@@ -12,7 +12,7 @@ from mayavi import _kernel
 from mayavi.errors import UsageError
 from mayavi.evm.fleet import SUCCESS, Fleet, Program, Template
 from mayavi.evm.fork import Fork
-from mayavi.evm.specialisation import SPECIALISE
+from mayavi.evm.specialise import SPECIALISE
 from mayavi.evm.words import to_words
 from tests.evm.assembler import assemble, returning
 

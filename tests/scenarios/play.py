@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from mayavi import Fork
-from mayavi.evm.specialisation import chosen_specialise
+from mayavi.evm.specialise import chosen_specialise
 from mayavi.scenarios.build.build import Built, build
 from mayavi.scenarios.loading import load_scenario, load_text
 from mayavi.sim.hooks import Hook

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mayavi.evm.specialisation import SPECIALISE
+from mayavi.evm.specialise import SPECIALISE
 from mayavi.scenarios import registry
 from tests.scenarios.play import FEW, Played, play
 

@@ -69,7 +69,7 @@ def evaluate(
 
     The verdict is `better`, `worse`, `indistinguishable`, or `saturated`: too few distinct trajectories for any claim.
     """
-    from mayavi.evm.specialisation import specialised
+    from mayavi.evm.specialise import specialised
     from mayavi.rl.evaluation.evaluate import EvaluationSettings
     from mayavi.rl.evaluation.noise import Noise
     from mayavi.rl.search.optimum import SearchSettings

@@ -77,7 +77,7 @@ def train(
     split. `mayavi train --resume` continues an interrupted training. With --grid or --seeds several trainings are made,
     and the best settings are chosen on the validation split; the same command continues an interrupted grid.
     """
-    from mayavi.evm.specialisation import specialised
+    from mayavi.evm.specialise import specialised
     from mayavi.rl.training.backend import MODAL, chosen_backend
     from mayavi.rl.training_runs.folder import models_path
 

@@ -43,7 +43,7 @@ def train_grid_command(
     command: GridCommand, say: Callable[[str], None], prepare: Callable[[TrainConfig], None]
 ) -> None:
     """Plan and train the grid, print its table, and evaluate the best settings on the test split."""
-    from mayavi.evm.specialisation import specialised
+    from mayavi.evm.specialise import specialised
 
     with specialised(command.specialise):
         _train_and_print(command, say, prepare)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from hashlib import sha256
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mayavi import _kernel
 from mayavi.errors import NoCode, UnknownName
@@ -14,10 +14,12 @@ from mayavi.evm.arguments import to_bytes, u64, word
 from mayavi.evm.fork.registry import Snapshot, SnapshotRegistry
 from mayavi.evm.rpc.missing_state import StateFetcher
 from mayavi.evm.sent import GasPrice, Sent
-from mayavi.evm.specialisation import chosen_specialise
+from mayavi.evm.specialise import chosen_specialise
 
 if TYPE_CHECKING:
     from mayavi.evm.rpc.remote import RemoteState
+
+T = TypeVar("T")
 
 
 class ForkState:
@@ -46,6 +48,7 @@ class ForkState:
         self._watchers: tuple[Callable[[Sent], None], ...] = ()
         self._gas_price: GasPrice | None = None
         self._charges_fees = self._checks_balance = False
+        self._reads: tuple[int, dict[Hashable, Any]] = (-1, {})
 
     @property
     def specialise(self) -> str:
@@ -163,9 +166,24 @@ class ForkState:
         """Version number of the state: every write changes it, and reverting to a snapshot restores it."""
         return self._snapshots.marker
 
+    def read_once(self, key: Hashable, read: Callable[[], T]) -> T:
+        """Return `read()`, and the same object again for `key` as long as the state does not change."""
+        if self._reads[0] != self._snapshots.marker:
+            self._reads = (self._snapshots.marker, {})
+        known = self._reads[1]
+        if key not in known:
+            known[key] = read()
+        found: T = known[key]
+        return found
+
     def digest(self) -> str:
         """SHA-256 of the canonical bytes of the current state."""
-        return sha256(self._evm.dump()).hexdigest()  # OpenSSL's is twice as fast as the kernel's without SHA-NI
+
+        def read() -> str:
+            return sha256(self._evm.dump()).hexdigest()  # OpenSSL's is twice as fast as the kernel's without SHA-NI
+
+        # A node adds to the state without a write.
+        return read() if self._fetcher.remote else self.read_once("digest", read)
 
     # -- measurements -------------------------------------------------------------------------------------------------
 

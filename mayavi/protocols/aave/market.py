@@ -272,13 +272,17 @@ class AaveV3:
     # -- many accounts ------------------------------------------------------------------------------------------------
 
     def account_data(self, accounts: Sequence[AddressLike | AaveAccount]) -> AccountsData:
-        """Return `AaveAccount.data` of many accounts in one kernel call."""
+        """Return `AaveAccount.data` of many accounts in one kernel call, and the same object while nothing changes."""
         if isinstance(accounts, str | bytes | bytearray) or hasattr(accounts, "address"):
             raise BadArgument(
                 "account_data takes a list of accounts, not a single one",
                 "give a list, `account_data([…])`, or use `market.account(…).data()`",
             )
         places = accounts if are_addresses(accounts) else [address_on(self.fork, each) for each in accounts]
+        key = "account data", self.pool.address, tuple(places)
+        return self.fork.read_once(key, lambda: self._read_accounts(places))
+
+    def _read_accounts(self, places: Sequence[bytes]) -> AccountsData:
         calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)
         with explain_missing_prices(self):
             columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))

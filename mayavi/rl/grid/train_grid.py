@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import WorkerError
-from mayavi.evm.specialisation import chosen_specialise
+from mayavi.evm.specialise import chosen_specialise
 from mayavi.parallel.cores import available_cores
 from mayavi.parallel.processes import check_jobs
 from mayavi.rl.environments import env_config

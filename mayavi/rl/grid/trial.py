@@ -11,7 +11,7 @@ from typing import Any
 
 import mayavi
 from mayavi.errors import CheckpointError, MayaviError, UsageError
-from mayavi.evm.specialisation import specialised
+from mayavi.evm.specialise import specialised
 from mayavi.parallel.processes import ONE_THREAD
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.evaluation.after_training import evaluate_training

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mayavi.errors import RemoteError, SetupError, UsageError
-from mayavi.evm.specialisation import SPECIALISE, chosen_specialise
+from mayavi.evm.specialise import SPECIALISE, chosen_specialise
 from mayavi.gym_env.registry import env_versions
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_facts, needs_chain

@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 import mayavi
 from mayavi.errors import WorkerError
-from mayavi.evm.specialisation import chosen_specialise
+from mayavi.evm.specialise import Specialised, chosen_specialise, current, specialised
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import make_training_rows, world_of
 from mayavi.rl.training.global_rng import spread_seed
@@ -21,6 +21,8 @@ from mayavi.rl.training.training_signal import TrainingSignal
 
 NAME = "mayavi-training"
 RECENT = 100
+_played: list[Specialised] = []
+"""What the environments of this process have replayed, where it is a runner's own process."""
 
 
 class TrainingVector(VectorWrapper):
@@ -82,10 +84,22 @@ def create(version: str, config: dict[str, Any], specialise: str, context: Mappi
             f"a node of the Ray cluster has mayavi {mayavi.__version__}, and the training runs on {version}",
             "install the same version on all of them",
         )
+    if current() is not None:
+        return _create(TrainConfig.of(config), specialise, context)
+    with specialised(specialise) as replayed:
+        _played.append(replayed)
+        return _create(TrainConfig.of(config), specialise, context)
+
+
+def played_sites(_: Any) -> list[dict[str, Any]]:
+    """Counts of the call sites of this process, for a training that asks its runners."""
+    return [site for each in _played for site in each.sites()]
+
+
+def _create(asked: TrainConfig, specialise: str, context: Mapping[str, Any]) -> Any:
     from mayavi.gym_env.adapters.rllib import create as create_rows
     from mayavi.gym_env.adapters.rllib import has_several_agents
 
-    asked = TrainConfig.of(config)
     index = getattr(context, "worker_index", 0) or 0
     if has_several_agents(asked.env):
         from mayavi.rl.rllib.agent_order import sort_agents

@@ -18,7 +18,9 @@ from typing import Any
 import torch
 
 from mayavi.errors import MayaviError, WorkerError
+from mayavi.evm.specialise import current
 from mayavi.rl.config import TrainConfig
+from mayavi.rl.rllib.env import played_sites
 from mayavi.rl.rllib.files import ALGORITHM, RESUME_STATE
 from mayavi.rl.rllib.offline import train_offline
 from mayavi.rl.rllib.ray_connection import checked_runners, ray_for, silence_ray
@@ -113,6 +115,10 @@ def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkp
         session.scalars(_numbers(result), steps)
         if steps < config.timesteps:
             session.at(_boundary(algorithm, normaliser, steps, episodes, mean))
+    if (replayed := current()) is not None and session.record["runners"]:
+        group = algorithm.env_runner_group
+        for sites in group.foreach_env_runner(played_sites, local_env_runner=False):
+            replayed.add(sites)
     session.finish(_boundary(algorithm, normaliser, steps, episodes, mean))
 
 

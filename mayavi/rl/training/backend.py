@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mayavi.errors import UnknownName, UsageError
-from mayavi.evm.specialisation import specialised
+from mayavi.evm.specialise import specialised
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.training.progress import Progress
 from mayavi.rl.training.train import TrainedModel, train

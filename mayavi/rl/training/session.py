@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mayavi.evm.specialisation import current
+from mayavi.evm.specialise import current
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import EnvFacts
 from mayavi.rl.training.cost import Meter, Rental

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import UsageError
-from mayavi.evm.specialisation import specialised
+from mayavi.evm.specialise import specialised
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_facts, pin_block
 from mayavi.rl.rllib.ray_connection import checked_runners

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import BadScenario, RunHalted, UsageError, did_you_mean
-from mayavi.evm.specialisation import chosen_specialise, specialised
+from mayavi.evm.specialise import chosen_specialise, specialised
 from mayavi.scenarios.figures.highlights import Highlights
 from mayavi.scenarios.loading import load_scenario
 from mayavi.scenarios.models.world import WorldOptions
@@ -100,15 +100,28 @@ def refuse_unknown(function: Callable[..., object], unknown: Mapping[str, object
     )
 
 
-def execute(request: RunRequest, fork: Fork, recorder: Recorder, listener: RunListener | None = None) -> Run:
-    """Run `request` on `fork` and write the rows to `recorder`. The run modifies `fork`."""
+def execute(
+    request: RunRequest,
+    fork: Fork,
+    recorder: Recorder,
+    listener: RunListener | None = None,
+    *,
+    set_up: Fork | None = None,
+) -> Run:
+    """Run `request` on `fork` and write the rows to `recorder`. The run modifies `fork`.
+
+    `set_up` is a copy of `fork` with what the scenario sets up for all seeds; the run modifies that one instead.
+    """
     from mayavi.scenarios.build.build import build
 
     listener = listener or RunListener()
     info = request.info(fork)
     with specialised(request.mode) as replayed:
         try:
-            simulation = build(request.scenario.config, fork, request.seed, request.threads)
+            place, ready = (fork, False) if set_up is None else (set_up, True)
+            place.specialise = replayed.mode
+            replayed.watch(place, place._evm)
+            simulation = build(request.scenario.config, place, request.seed, request.threads, is_set_up=ready)
         except BadScenario as error:
             raise request.scenario.blame(error) from error
         listener.started(request)

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mayavi.evm.specialisation import merged
+from mayavi.evm.specialise import merged
 from mayavi.scenarios.figures.formatting import dollars, percent, shown_number, title_of
 from mayavi.scenarios.figures.kpis import WITHOUT_POOL
 from mayavi.scenarios.figures.notes import CONSTANT_PRICE, notes_of_many

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import mayavi
 from mayavi.errors import BadScenario, SimulationError, UsageError
-from mayavi.evm.specialisation import chosen_specialise
+from mayavi.evm.specialise import chosen_specialise
 from mayavi.parallel.cores import available_cores
 from mayavi.parallel.processes import check_jobs
 from mayavi.runs.run_id import check_id

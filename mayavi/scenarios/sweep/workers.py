@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mayavi.errors import BadScenario
+from mayavi.evm.fork import Fork
 from mayavi.parallel.processes import work_off
 from mayavi.scenarios.loading import Scenario
 from mayavi.scenarios.run.request import RunRequest
@@ -20,6 +22,8 @@ from mayavi.sim.store import SegmentRecorder, Store
 from mayavi.worlds.source import WorldSource
 
 _MERGE_EVERY_S = 20.0
+MOST_SET_UP = 8
+"""Points of a grid whose set-up worlds a worker keeps; each is a world of its own."""
 
 
 def run_tasks(
@@ -53,11 +57,36 @@ def run_tasks(
             merged = time.monotonic()
 
 
+class Prepared:
+    """A world, and the same with what each scenario sets up for all seeds: its tokens, pools and parameters."""
+
+    def __init__(self, scenarios: Sequence[Scenario], world: Fork) -> None:
+        self.world, self._scenarios = world, scenarios
+        self._set_up: dict[int, Fork] = {}
+
+    def fork(self, point: int) -> Fork:
+        """Return a copy of the world for a run of the scenario at `point`."""
+        from mayavi.scenarios.build.build import set_up
+
+        if (known := self._set_up.get(point)) is not None:
+            return known.copy()
+        fork = self.world.copy()
+        before = fork.marker
+        try:
+            set_up(self._scenarios[point].config, fork)
+        except BadScenario as error:
+            raise self._scenarios[point].blame(error) from error
+        if len(self._set_up) < MOST_SET_UP:
+            unchanged = fork.marker == before
+            self._set_up[point] = self.world if unchanged else fork if fork.fetches_missing else fork.frozen()
+        return fork
+
+
 def prepare(
     scenarios: tuple[Scenario, ...], world: WorldSource, sweep_id: str, store: Path, specialise: str | None = None
 ) -> Callable[[Task], Run]:
     """Open the world once in a worker process and return the function that runs a task on a copy of it."""
-    frozen = world.open()
+    prepared = Prepared(scenarios, world.open())
 
     def work(task: Task) -> Run:
         request = RunRequest(
@@ -69,7 +98,7 @@ def prepare(
             sweep_id=sweep_id,
         )
         with SegmentRecorder(store, merge=False) as recorder:
-            finished = execute(request, frozen.copy(), recorder)
+            finished = execute(request, prepared.world, recorder, set_up=prepared.fork(task.point))
         return replace(finished, highlights=None)  # the parent process does not print them
 
     return work
@@ -128,6 +157,7 @@ def prepare_on_node(
 ) -> Callable[[Task], StepBuffer]:
     """Return the function that runs a task on a node, which has neither our files nor our store."""
     scenarios = unpack(shipped)
+    prepared = Prepared(scenarios, frozen)
 
     def work(task: Task) -> StepBuffer:
         rows = StepBuffer()
@@ -139,7 +169,7 @@ def prepare_on_node(
             specialise=specialise,
             sweep_id=sweep_id,
         )
-        execute(request, frozen.copy(), rows)
+        execute(request, prepared.world, rows, set_up=prepared.fork(task.point))
         return rows
 
     return work

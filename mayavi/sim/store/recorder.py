@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -188,17 +189,7 @@ def _action_values(row: ActionRow) -> tuple[Value, ...]:
     )
 
 
-def _snapshot_values(row: SnapshotRow) -> tuple[Value, ...]:
-    return (
-        row.step,
-        row.block_number,
-        row.timestamp,
-        row.subject,
-        row.metric,
-        row.value,
-        float(row.number),
-        row.unit,
-    )
+_snapshot_values = attrgetter("step", "block_number", "timestamp", "subject", "metric", "value", "number", "unit")
 
 
 def _account_values(row: AccountRow) -> tuple[Value, ...]:

@@ -8,7 +8,7 @@ import pytest
 from mayavi import Fork
 from mayavi.errors import UsageError
 from mayavi.evm.hashing import keccak256
-from mayavi.evm.specialisation import SPECIALISE
+from mayavi.evm.specialise import SPECIALISE
 from tests.evm.assembler import assemble, returning
 from tests.evm.bytecode import word
 from tests.evm.fork.view_batches import CONTRACT, LIBRARY, OTHER, X

@@ -9,7 +9,7 @@ import pytest
 
 import mayavi
 from mayavi.errors import BadScenario, UsageError
-from mayavi.evm.specialisation import MODES, SPECIALISE
+from mayavi.evm.specialise import MODES, SPECIALISE
 from mayavi.scenarios.loading import load_scenario
 from mayavi.sim.store import Store
 
@@ -36,7 +36,7 @@ def test_an_argument_comes_before_the_scenario_and_that_before_the_variable(
 ) -> None:
     def mode(**given: Any) -> str:
         overrides = SMALL["overrides"] | given.pop("overrides", {})
-        run = mayavi.run("depeg_cascade", steps=1, store=tmp_path / "runs.duckdb", overrides=overrides, **given)
+        run = mayavi.run("depeg_cascade", steps=2, store=tmp_path / "runs.duckdb", overrides=overrides, **given)
         return str(run.specialise["mode"])
 
     assert mode() == "on"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from operator import ne
 from typing import Literal
 
@@ -29,6 +29,7 @@ _DATA_PAGE, _DICTIONARY_PAGE = 0, 2
 _CREATED_BY = "mayavi"
 _ROWS_A_GROUP = 122_880
 _MANY = 256
+_U32 = struct.Struct("<I")
 
 # Types of Thrift's compact protocol, which encodes Parquet's metadata.
 _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
@@ -110,8 +111,8 @@ def _write_page(file: bytearray, page: int, encoding: int, count: int, content: 
 
 def _plain(kind: Kind, values: Iterable[Value]) -> bytes:
     if kind == "text":
-        encoded = [str(value).encode() for value in values]
-        return b"".join(part for text in encoded for part in (len(text).to_bytes(4, "little"), text))
+        encoded = list(map(str.encode, map(str, values)))
+        return b"".join(chain.from_iterable(zip(map(_U32.pack, map(len, encoded)), encoded, strict=True)))
     listed = list(values)
     letter = {"float": "d", "unsigned": "Q"}.get(kind, "q")
     return struct.pack(f"<{len(listed)}{letter}", *listed)

@@ -7,7 +7,7 @@ import gc
 import pytest
 
 from mayavi.evm.fleet import Fleet, Program, Template
-from mayavi.evm.specialisation import SPECIALISE, chosen_specialise, current, merged, specialised, summary
+from mayavi.evm.specialise import SPECIALISE, chosen_specialise, current, merged, specialised, summary
 from tests.evm.fleet_world import ALICE, STORER, fleet_world
 
 CALLS = 100
@@ -39,6 +39,18 @@ def test_fleets_count_for_the_work_around_them() -> None:
     assert found["share"] == found["hits"] / CALLS
     assert inner.statistics() == summary("off", [])
     assert current() is None
+
+
+def test_what_was_counted_before_is_not_counted_again() -> None:
+    fleet, program = Fleet(fleet_world(), 1), stored()
+    for value in range(CALLS):
+        fleet.run(program, value=value)
+    with specialised("on") as later:
+        later.watch(fleet, fleet._fleet)
+        assert later.statistics()["calls"] == later.statistics()["recordings"] == 0
+        fleet.run(program, value=1)
+        assert later.statistics()["calls"] == later.statistics()["hits"] == 1
+        assert later.statistics()["missed"] == 0
 
 
 def test_the_work_around_decides_where_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
@@ -46,21 +46,25 @@ class Specialised:
     def __init__(self, mode: str) -> None:
         self.mode = mode
         """Whether known paths are replayed: off, on or check."""
-        self._at_work: dict[int, Replaying] = {}
+        self._at_work: dict[int, tuple[Replaying, dict[Hashable, dict[str, Any]]]] = {}
         self._sites: list[dict[str, Any]] = []
 
     def watch(self, owner: object, kernel: Replaying) -> None:
-        """Count what `kernel` replays, as long as `owner` lives and once more at its end."""
-        self._at_work[id(kernel)] = kernel
+        """Count what `kernel` replays from now on, as long as `owner` lives and once more at its end."""
+        self._at_work[id(kernel)] = kernel, {_place(site): site for site in _counts(kernel)}
         weakref.finalize(owner, self._ended, kernel)
 
     def _ended(self, kernel: Replaying) -> None:
-        if self._at_work.pop(id(kernel), None) is not None:
-            self._sites += kernel.statistics()
+        if (at_work := self._at_work.pop(id(kernel), None)) is not None:
+            self._sites += _since(*at_work)
+
+    def add(self, sites: Iterable[dict[str, Any]]) -> None:
+        """Count call sites of another process too."""
+        self._sites += sites
 
     def sites(self) -> list[dict[str, Any]]:
         """Counts of all call sites so far."""
-        return [*self._sites, *(site for kernel in list(self._at_work.values()) for site in kernel.statistics())]
+        return [*self._sites, *(site for each in list(self._at_work.values()) for site in _since(*each))]
 
     def statistics(self) -> dict[str, Any]:
         """Counts of all call sites together, as JSON data."""
@@ -100,6 +104,28 @@ def chosen_specialise(mode: str | None = None) -> str:
     return found
 
 
+def _counts(kernel: Replaying) -> list[dict[str, Any]]:
+    """Counts of each call site, and of each program: a row that it replays as a whole counts as one call."""
+    programs: Callable[[], list[dict[str, Any]]] = getattr(kernel, "program_statistics", list)
+    return [*kernel.statistics(), *programs()]
+
+
+def _place(site: Mapping[str, Any]) -> Hashable:
+    return tuple(site.get(name) for name in ("to", "sender", "selector", "program"))
+
+
+def _since(kernel: Replaying, before: Mapping[Hashable, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Counts of a kernel without those that it had `before`."""
+    found = []
+    for site in _counts(kernel):
+        earlier = before.get(_place(site), {})
+        counts = {name: site[name] - earlier.get(name, 0) for name in (*COUNTS, *SECONDS.values()) if name in site}
+        old = earlier.get("misses", {})
+        misses = {guard: count - old.get(guard, 0) for guard, count in site.get("misses", {}).items()}
+        found.append(site | counts | {"misses": {guard: count for guard, count in misses.items() if count}})
+    return found
+
+
 def summary(mode: str, sites: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Sum the counts of call sites: `share` is the part of the calls that was replayed, None without calls."""
     found = list(sites)
@@ -109,7 +135,11 @@ def summary(mode: str, sites: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     for site in found:
         misses.update(site.get("misses", {}))
     off = [
-        {"call": f"{site['to']}.{site['selector']}", "calls": int(site.get("calls", 0)), "reason": site["off"]}
+        {
+            "call": f"{site.get('to', 'program')}.{site.get('selector', site.get('program'))}",
+            "calls": int(site.get("calls", 0)),
+            "reason": site["off"],
+        }
         for site in found
         if site.get("off")
     ]
