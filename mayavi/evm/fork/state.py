@@ -14,7 +14,7 @@ from mayavi.evm.arguments import to_bytes, u64, word
 from mayavi.evm.fork.registry import Snapshot, SnapshotRegistry
 from mayavi.evm.rpc.missing_state import StateFetcher
 from mayavi.evm.sent import GasPrice, Sent
-from mayavi.evm.specialise import chosen_specialise
+from mayavi.evm.specialise import Specialised, chosen_specialise
 
 if TYPE_CHECKING:
     from mayavi.evm.rpc.remote import RemoteState
@@ -61,6 +61,11 @@ class ForkState:
     @specialise.setter
     def specialise(self, mode: str) -> None:
         self._evm.specialise = chosen_specialise(mode)
+
+    def read_within(self, work: Specialised) -> None:
+        """Read in the mode of a stretch of work, which counts what is replayed."""
+        self.specialise = work.mode
+        work.watch(self, self._evm)
 
     def statistics(self) -> list[dict[str, Any]]:
         """Return the counts of each call site of reads, of all forks of this world: calls, hits, misses by guard."""

@@ -119,8 +119,7 @@ def execute(
     with specialised(request.mode) as replayed:
         try:
             place, ready = (fork, False) if set_up is None else (set_up, True)
-            place.specialise = replayed.mode
-            replayed.watch(place, place._evm)
+            place.read_within(replayed)
             simulation = build(request.scenario.config, place, request.seed, request.threads, is_set_up=ready)
         except BadScenario as error:
             raise request.scenario.blame(error) from error
