@@ -172,9 +172,9 @@ impl Paths {
             return;
         }
         let into = Arc::downgrade(&self.hot);
-        let order = Order::Path { draft: ready, step, into, counts: Arc::clone(counts) };
+        let order = Order::Path { draft: Box::new(ready), step, into, counts: Arc::clone(counts) };
         if let Some(Order::Path { draft: again, .. }) = compile(order) {
-            *draft = Some(again);
+            *draft = Some(*again);
         }
     }
 }
