@@ -149,7 +149,7 @@ def check(name: str, steps: int, seed: int, threads: int) -> dict[str, Any]:
             taken += next(course)
     except RuntimeError as error:
         difference = str(error)
-    sites = fleet.statistics()
+    sites, programs = fleet.statistics(), fleet.program_statistics()
     total = {key: sum(site[key] for site in sites) for key in ("calls", "hits", "native", "paths", "resets")}
     return {
         "subject": name,
@@ -158,7 +158,12 @@ def check(name: str, steps: int, seed: int, threads: int) -> dict[str, Any]:
         "differences": int(difference is not None),
         "difference": difference,
         **total,
-        "off": [f"{site['selector']} of {site['to']}: {site['off']}" for site in sites if site["off"]],
+        "runs": sum(program["calls"] for program in programs if not program["off"]),
+        "whole": sum(program["hits"] for program in programs),
+        "whole_native": sum(program["native"] for program in programs),
+        "whole_paths": sum(program["paths"] for program in programs),
+        "off": [f"{site['selector']} of {site['to']}: {site['off']}" for site in sites if site["off"]]
+        + [f"program {program['program']} as a whole: {program['off']}" for program in programs if program["off"]],
         "seconds": round(time.process_time() - began, 1),
     }
 
@@ -168,6 +173,10 @@ def describe(found: dict[str, Any]) -> str:
     share = found["hits"] / max(found["calls"], 1)
     counts = f"{found['steps']:,} steps, {found['calls']:,} calls, {share:.1%} replayed ({found['native']:,} by code)"
     ended = f"{found['paths']:,} paths, {found['differences']} differences, {found['seconds']} s"
+    if found["runs"]:
+        share = found["whole"] / found["runs"]
+        counts += f", {share:.1%} of {found['runs']:,} rows as a whole ({found['whole_native']:,} by code)"
+        ended = f"{found['whole_paths']:,} and {ended}"
     remarks = [each for each in (found["difference"], *found["off"]) if each]
     lines = [f"{found['subject']}: {counts}, {ended}", *(f"  {each}" for each in remarks)]
     return "\n".join(lines)

@@ -136,9 +136,9 @@ def test_a_fault_in_a_recorded_program_is_found(fault: str) -> None:
     fork, made, rng = world(CONTRACTS["branches"]), step_program(), np.random.default_rng(3)
     kernel = _kernel.Fleet(fork._evm, ROWS, "check", fault)
     plain = Fleet(fork, ROWS, specialise="off")
+    words = [plain._words(made, drawn(rng), ROWS) for _ in range(40)]
     with pytest.raises(RuntimeError, match="a replayed program differs from its operations"):
-        for _ in range(40):
-            kernel.run(made, plain._words(made, drawn(rng), ROWS), 1)
+        _ = [kernel.run(made, each, 1) for each in words]
 
 
 def test_a_run_that_fails_leaves_rows_as_they_were() -> None:

@@ -50,7 +50,6 @@ impl Executable {
     }
 
     /// The same for a tree of paths: one function with branches.
-    #[allow(dead_code, reason = "for recorders; the binding has straight paths only")]
     pub fn of_tree(tree: &Tree, likely: &[Likely]) -> Result<Self, Malformed> {
         let plan = Plan::of_tree(tree, likely)?;
         Ok(Self::of_plan(&plan, Backend::allowed()))

@@ -24,7 +24,6 @@ pub enum End {
     /// The outputs of a row that came here.
     Leaf(Vec<NodeId>),
     /// The case whose condition the node keeps: at most one does. A row that keeps none has no result.
-    #[allow(dead_code, reason = "for recorders; the binding has straight paths only")]
     Split(NodeId, Vec<(Condition, Branch)>),
 }
 

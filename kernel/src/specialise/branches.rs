@@ -11,12 +11,12 @@ use super::{
     Specialiser,
     code::{Maker, Reads, Room, condition, cone, is_leaf, limbs},
     row::raise_nonce,
-    whole::Row,
+    running::Row,
 };
 use crate::{
     machine::Failure,
     native::{
-        executable::Executable,
+        executable::{Backend, Executable},
         ir::{Builder, Guard as NativeGuard, NodeId},
         likely::{Seen, likely_bounds_of_leaves},
         plan::Likely,
@@ -148,6 +148,10 @@ impl TreeDraft {
     pub fn compile(self) -> Option<TreeCode> {
         let Self { generation, tree, likely, reads, leaves } = self;
         let executable = Executable::of_tree(&tree, &likely).ok()?;
+        // Interpreted, all paths are gone through one after the other: a row's operations take less.
+        if executable.backend() != Backend::Machine {
+            return None;
+        }
         Some(TreeCode { generation, executable, reads, leaves })
     }
 }

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::{
     Call, Specialiser,
     paths::SavedPaths,
+    program_site::ProgramSite,
     shape::{Shape, Template},
     site::Site,
-    whole::ProgramSite,
 };
 use crate::trace::Fact;
 

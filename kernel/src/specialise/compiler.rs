@@ -9,11 +9,11 @@ use std::{
     time::Instant,
 };
 
-use super::{branches::TreeDraft, code::Draft, paths::HotPaths, statistics::Counts, whole::ProgramSite};
+use super::{branches::TreeDraft, code::Draft, paths::HotPaths, program_site::ProgramSite, statistics::Counts};
 
 /// A path, or the paths of a program, to be compiled. By the time they are, they may be forgotten.
 pub enum Order {
-    Path { draft: Draft, step: usize, into: Weak<HotPaths>, counts: Arc<Counts> },
+    Path { draft: Box<Draft>, step: usize, into: Weak<HotPaths>, counts: Arc<Counts> },
     Program { draft: Box<TreeDraft>, into: Weak<ProgramSite> },
 }
 

@@ -12,8 +12,9 @@ use crate::trace::{End, Node, Values};
 /// Replays of a path step by step after which it is to become code.
 const WARM: u32 = 24;
 /// Rows of one path whose values say how wide its words are.
-const MOST_SAMPLES: usize = 64;
-/// Paths of one program that are code.
+const MOST_SAMPLES: usize = 24;
+/// Paths of one program that may become code, and those that are.
+const MOST_TAKEN: usize = 256;
 const MOST_PATHS: usize = 96;
 /// Rows that were followed step by step after which what is missing, or is too narrow, becomes code in any case.
 const PATIENCE: u32 = 384;
@@ -48,6 +49,9 @@ impl Growth {
             *self = Self { generation, is_ordered: self.is_ordered, ..Self::default() };
         }
         let (known, End::Transaction(ending)) = (paths.known.get(&step)?, paths.tree.end(step)) else { return None };
+        if self.taken.len() >= MOST_TAKEN && !self.taken.contains_key(&step) {
+            return None;
+        }
         let taken = self.taken.entry(step).or_insert_with(|| Taken {
             hits: 0,
             reads: reads_of(&paths.tree.graph, known.guards(), ending),

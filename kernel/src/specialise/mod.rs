@@ -11,9 +11,12 @@ mod compare;
 mod compiler;
 mod growth;
 mod paths;
+mod program_site;
 mod recorded;
+mod recording;
 mod row;
 mod runner;
+mod running;
 mod shape;
 mod show;
 mod site;
@@ -33,6 +36,7 @@ use revm::{
 
 use crate::{
     machine::{Failure, Machine, Rules, Settings, with_row},
+    native::executable::Backend,
     overlay::{Overlay, Row},
     program::Program,
     trace::{Fact, Places, Watch},
@@ -42,14 +46,14 @@ use cache::Waiting;
 pub use code::Draft;
 pub use compare::touched;
 pub use compiler::finish as finish_compiling;
+use program_site::ProgramSite;
 use row::RowView;
 pub use runner::Runner;
+pub use running::Row as RunningRow;
 pub use shape::{Shape, affords_any};
 use show::SiteShown;
 use site::Site;
 pub use statistics::SiteStatistics;
-use whole::ProgramSite;
-pub use whole::Row as RunningRow;
 
 /// Call sites of one fleet; the calls of further ones are interpreted.
 const MOST_SITES: usize = 1 << 12;
@@ -126,6 +130,9 @@ pub enum Answer {
     Interpreted(ExecutionResult),
 }
 
+/// Sites by the key of their program.
+type ProgramSites = HashMap<(u64, usize, usize), Arc<ProgramSite>>;
+
 /// The recorded paths of one fleet.
 pub struct Specialiser {
     mode: Mode,
@@ -136,7 +143,7 @@ pub struct Specialiser {
     block: BlockEnv,
     sites: RwLock<HashMap<(u64, Address, Address), Arc<Site>>>,
     /// Programs that are replayed as a whole; none where only their calls are.
-    programs: Option<RwLock<HashMap<(u64, usize, usize), Arc<ProgramSite>>>>,
+    programs: Option<RwLock<ProgramSites>>,
     /// Expressions and steps of all sites.
     held: AtomicUsize,
     /// Paths of another process whose calls have not come up yet.
@@ -145,6 +152,12 @@ pub struct Specialiser {
     /// Accounts that programs touch, by number.
     accounts: Mutex<Vec<Address>>,
     fault: Option<Fault>,
+}
+
+/// Whether programs are replayed as a whole: only machine code is faster than their operations.
+fn whole_programs() -> bool {
+    let wanted = std::env::var(SETTING).map_or(true, |value| value.trim() != "0");
+    wanted && Backend::allowed() == Backend::Machine
 }
 
 impl Specialiser {
@@ -158,7 +171,7 @@ impl Specialiser {
             params: GasParams::new_spec(settings.spec),
             block: block.clone(),
             sites: RwLock::default(),
-            programs: std::env::var(SETTING).map_or(true, |value| value.trim() != "0").then(RwLock::default),
+            programs: whole_programs().then(RwLock::default),
             held: AtomicUsize::default(),
             waiting: Waiting::default(),
             settings: *settings,

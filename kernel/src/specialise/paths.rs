@@ -263,9 +263,9 @@ impl Paths {
     /// Have a draft compiled; it goes `back` where it is to be asked for again.
     fn order(&self, draft: Draft, step: usize, counts: &Arc<Counts>, back: &mut Option<Draft>) {
         let into = Arc::downgrade(&self.hot);
-        if let Some(Order::Path { draft, .. }) = compile(Order::Path { draft, step, into, counts: Arc::clone(counts) })
-        {
-            *back = Some(draft);
+        let order = Order::Path { draft: Box::new(draft), step, into, counts: Arc::clone(counts) };
+        if let Some(Order::Path { draft, .. }) = compile(order) {
+            *back = Some(*draft);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use revm::{context::BlockEnv, primitives::U256};
 
-use super::{Runner, whole::Row as Running};
+use super::{Runner, running::Row as Running};
 use crate::{
     identity::identity,
     machine::Failure,
