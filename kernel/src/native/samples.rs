@@ -43,17 +43,25 @@ pub const PURE: [u8; 26] = [
 const FIRST_FLOAT: u8 = Float::Add.code();
 const FLOATS: usize = 1 + (Float::ToWord.code() - FIRST_FLOAT) as usize;
 
-pub struct Samples(u64);
+pub struct Samples {
+    state: u64,
+    /// Whether functions have float operations too.
+    floats: bool,
+}
 
 impl Samples {
     pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1))
+        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1), floats: false }
+    }
+
+    pub fn with_floats(seed: u64) -> Self {
+        Self { floats: true, ..Self::new(seed) }
     }
 
     /// Pseudo-random bits (splitmix64).
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.state;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         bits ^ (bits >> 31)
@@ -79,7 +87,7 @@ impl Samples {
             4 => power - U256::ONE,
             5 => power.wrapping_add(U256::ONE),
             6 => U256::from(10).pow(U256::from(self.one_of(&[4, 6, 8, 18, 26, 27, 36]))),
-            7 if self.below(2) == 0 => U256::from(self.float().to_bits()),
+            7 if self.floats => U256::from(self.float().to_bits()),
             7 => U256::from(self.below(300)),
             8 => !(any >> self.below(256)),
             _ => any >> self.below(256),
@@ -197,7 +205,7 @@ impl Samples {
                 builder.pure(opcode, [a, b, 0])
             }
             _ => {
-                let floats = self.below(5) == 0;
+                let floats = self.floats && self.below(2) == 0;
                 let opcode = if floats { FIRST_FLOAT + self.below(FLOATS) as u8 } else { self.one_of(&PURE) };
                 let mut arguments = [a, b, c];
                 arguments[takes(opcode).expect("pure")..].fill(0);

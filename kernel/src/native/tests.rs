@@ -25,7 +25,10 @@ struct Case {
 }
 
 fn case(seed: u64, inputs: usize, size: usize, rows: usize) -> Case {
-    let mut samples = Samples::new(seed);
+    case_of(Samples::new(seed), inputs, size, rows)
+}
+
+fn case_of(mut samples: Samples, inputs: usize, size: usize, rows: usize) -> Case {
     let function = samples.function(inputs, size);
     let rows: Vec<_> = (0..rows).map(|_| samples.row(inputs)).collect();
     let mut values = Vec::new();
@@ -134,6 +137,25 @@ fn difference(case: &Case, backend: Backend, likely: &[Likely]) -> Option<String
         let text = plan_text(&plan);
         format!("{backend:?}: {row:x?}\nexpected {expected:x?}\nfound    {found:x?}\n{text}")
     })
+}
+
+#[test]
+fn float_operations_are_exact_in_every_back_end() {
+    for seed in 0..300 {
+        let case = case_of(Samples::with_floats(seed), 5, 2 + seed as usize % 20, 40);
+        for backend in BACKENDS {
+            assert_eq!(difference(&case, backend, &[]), None, "seed {seed}");
+        }
+        let plan = Plan::new(&case.function, &[]).expect("well-formed");
+        let lowered = lower(&plan);
+        for (row, expected) in case.rows.iter().zip(&case.expected) {
+            let inputs: Vec<u64> = row.iter().flat_map(|word| *word.as_limbs()).collect();
+            let mut outputs = vec![0; 4 * case.function.outputs.len()];
+            let found = (scalar::run(&lowered, &inputs, &mut outputs) == 1)
+                .then(|| outputs.chunks(4).map(U256::from_limbs_slice).collect());
+            assert_eq!(&found, expected, "seed {seed}: {row:x?}");
+        }
+    }
 }
 
 #[test]
