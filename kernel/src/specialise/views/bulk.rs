@@ -72,9 +72,8 @@ impl<'a> Bulk<'a> {
                 None => later.push(call),
             }
         }
-        for at in 0..self.live.len() {
-            let calls = std::mem::take(&mut waiting[at]);
-            self.run_path(at, &calls, values, reader, &mut share, &mut later);
+        for (at, calls) in waiting.iter().enumerate() {
+            self.run_path(at, calls, values, reader, &mut share, &mut later);
         }
         for at in 0..self.live.len().min(MOST_TRIES) {
             let calls = std::mem::take(&mut later);
