@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from string import hexdigits
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from mayavi.errors import BadAddress
 from mayavi.evm.hashing import checksum_address, keccak256
@@ -92,6 +92,6 @@ def account_address(name: str) -> bytes:
     return keccak256(b"mayavi account " + name.encode())[12:]
 
 
-def are_addresses(values: Collection[Any]) -> bool:
+def are_addresses(values: Collection[Any]) -> TypeGuard[Sequence[bytes]]:
     """Whether `values` are addresses as bytes, one at least."""
     return {*map(type, values)} == {bytes} and {*map(len, values)} == {20}
