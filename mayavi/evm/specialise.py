@@ -25,6 +25,8 @@ MODES = ("off", "on", "check")
 SPECIALISE = "MAYAVI_SPECIALISE"
 """Environment variable that says whether fleets replay transactions: off, on or check."""
 
+WITHOUT_CALLS = "it makes no call"
+"""Why the kernel replays no program that sends nothing: there is nothing to gain, and nothing to report."""
 MOST_GUARDS = 20
 """Guards whose misses are listed one by one."""
 COUNTS = ("calls", "hits", "native", "left", "recordings", "cached", "paths", "compiled", "discarded", "resets")
@@ -105,9 +107,13 @@ def chosen_specialise(mode: str | None = None) -> str:
 
 
 def _counts(kernel: Replaying) -> list[dict[str, Any]]:
-    """Counts of each call site, and of each program: a row that it replays as a whole counts as one call."""
+    """Counts of each call site, and of each program.
+
+    A row that a program replays or records as a whole counts as one call. The calls of other rows count by themselves.
+    """
     programs: Callable[[], list[dict[str, Any]]] = getattr(kernel, "program_statistics", list)
-    return [*kernel.statistics(), *programs()]
+    with_calls = (each for each in programs() if each["off"] != WITHOUT_CALLS)
+    return [*kernel.statistics(), *(each | {"calls": each["hits"] + each["recordings"]} for each in with_calls)]
 
 
 def _place(site: Mapping[str, Any]) -> Hashable:

@@ -20,7 +20,7 @@ from tests.evm.test_specialise import CONTRACTS, ROWS, TARGET, course, inputs, r
 
 
 def summed(fleet: Fleet, name: str) -> int:
-    return sum(site[name] for site in fleet.statistics())
+    return sum(site[name] for site in (*fleet.statistics(), *fleet.program_statistics()))
 
 
 @pytest.mark.parametrize("mode", ["on", "check"])
@@ -108,7 +108,7 @@ def test_another_block_or_another_kernel_has_other_paths(tmp_path: Path, monkeyp
 def test_a_faulty_recording_from_the_cache_is_found(tmp_path: Path) -> None:
     """A path whose guard is gone leads a row to another's result: the first comparison says so."""
     fork = world(CONTRACTS["branches"])
-    faulty = _kernel.Fleet(fork._evm, ROWS, "on", True)
+    faulty = _kernel.Fleet(fork._evm, ROWS, "on", "guard")
     cache = PathCache(fork.digest(), tmp_path)
     recorder = Fleet(fork, ROWS, specialise="on", cache=cache)
     recorder._fleet = faulty

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from mayavi import _kernel
 from mayavi.errors import UsageError
 from mayavi.evm.fleet import Fleet, Program, Template
+from mayavi.evm.path_cache import PathCache
 from mayavi.evm.words import to_words
 from tests.evm.assembler import returning
 from tests.evm.test_program_arithmetic import FUNCTIONS, LARGEST, TAKES
@@ -129,6 +132,34 @@ def test_a_write_to_a_folded_slot_is_seen() -> None:
     for _ in range(80):
         assert told() == [100, 107, 100, 100]
     assert whole(fleet, "resets") == 1
+
+
+def test_the_next_process_takes_paths_from_the_cache(tmp_path: Path) -> None:
+    fork = world(CONTRACTS["counts up and down"])
+    cache = PathCache(fork.digest(), tmp_path)
+    told = course(Fleet(fork, ROWS, specialise="off"), 120)
+    cold = Fleet(fork, ROWS, specialise="on", cache=cache)
+    assert course(cold, 120) == told
+    assert cold.save_paths()
+    for mode in ("on", "check"):
+        warm = Fleet(fork, ROWS, specialise=mode, cache=cache)
+        warm.finish_compiling()
+        assert course(warm, 120) == told
+        assert whole(warm, "cached") == whole(cold, "paths") > 0
+        assert whole(warm, "native") > whole(cold, "native")
+
+
+def test_a_fault_from_the_cache_is_found(tmp_path: Path) -> None:
+    fork = world(CONTRACTS["branches"])
+    cache = PathCache(fork.digest(), tmp_path)
+    recorder = Fleet(fork, ROWS, specialise="on", cache=cache)
+    recorder._fleet = _kernel.Fleet(fork._evm, ROWS, "on", "program guard")
+    with suppress(RuntimeError):
+        course(recorder, 40)
+    recorder.save_paths()
+    warm = Fleet(fork, ROWS, specialise="check", cache=cache)
+    with pytest.raises(RuntimeError, match="a replayed program differs from its operations"):
+        [course(warm, 40, seed=seed) for seed in range(5)]
 
 
 @pytest.mark.parametrize("fault", ["program guard", "program write"])
