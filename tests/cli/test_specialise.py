@@ -62,8 +62,10 @@ def test_an_environment_starts_with_the_paths_that_were_recorded_ahead(run_mayav
     assert second.returncode == 0, second.stderr
     before, after = (json.loads(each.stdout.splitlines()[-1])["specialise"] for each in (first, second))
     assert before["recordings"] > 0 == before["cached"]
-    assert after["cached"] > 0 == after["recordings"]
-    assert after["hits"] > before["hits"]
+    # What is read leaves room to record the few paths that came too late for it before.
+    assert after["cached"] >= before["paths"] > 0
+    assert after["recordings"] < before["recordings"] / 2
+    assert after["share"] > before["share"]
     cleared = run_mayavi("specialise", "clear", "--json", env=env)
     assert json.loads(cleared.stdout)["files"] == 1
     assert not list((tmp_path / "paths").iterdir())
