@@ -133,11 +133,9 @@ def row_infos(env: RowsEnv[Any]) -> dict[str, NDArray[Any]]:
     """Info columns of all rows: exact figures, lists by name where they have names, episode, step, clipped actions."""
     infos: dict[str, NDArray[Any]] = {}
     for name, values in env.exact().items():
-        column = np.empty(env.rows, dtype=object)
         parts = env.info_names.get(name)
-        for row, value in enumerate(values):  # one by one: a value may be a list, which NumPy would spread out
-            column[row] = value if parts is None else dict(zip(parts, value, strict=True))
-        infos[name] = column
+        named = values if parts is None else (dict(zip(parts, value, strict=True)) for value in values)
+        infos[name] = np.fromiter(named, dtype=object, count=env.rows)  # a value may be a list, which stays one
     infos |= {"episode_number": env.episodes.copy(), "step": env.steps.copy(), "clipped_actions": env.clipped.copy()}
     return infos
 
