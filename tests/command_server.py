@@ -66,10 +66,10 @@ LEARNING_MODULES = (
 
 
 class CommandServer:
-    """The process that forks, started with the first command that anybody asks for; with the frameworks if `learning`.
+    """A fork server for commands, started with the first one; `learning` preloads the training frameworks.
 
-    All that name the same `test_run` share one process: it ends with the one that started it, and whoever comes later
-    starts another.
+    Servers with the same `test_run` share one process. It ends with the worker that started it; the next worker starts
+    another.
     """
 
     def __init__(self, *, learning: bool = False, test_run: str | None = None) -> None:
@@ -156,8 +156,8 @@ class CommandServer:
             )
 
 
-def fork_for_everybody(listener: socket.socket) -> socket.socket:
-    """Fork for everybody who asks, until whoever started this ends. Returns in the child alone: the asker."""
+def serve_forks(listener: socket.socket) -> socket.socket:
+    """Serve fork requests until the parent process ends. Returns the client's connection, in the child process only."""
     while True:
         ready, _, _ = select.select([listener, sys.stdin], [], [])
         if sys.stdin in ready:
@@ -255,7 +255,7 @@ if __name__ == "__main__":
     import_beforehand(learning=sys.argv.pop() == "1")
     gc.freeze()  # what is there already need not be looked through, and copied, by every child
     try:
-        with fork_for_everybody(socket.socket(fileno=int(sys.argv[1]))) as asker:
+        with serve_forks(socket.socket(fileno=int(sys.argv[1]))) as asker:
             wanted, sys.argv[1:] = serve(asker)
     except (BrokenPipeError, KeyboardInterrupt):  # the asker has left, or everything is interrupted
         os._exit(1)

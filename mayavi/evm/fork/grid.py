@@ -155,7 +155,7 @@ class Grid:
 
 
 def spread(count: int, most: int) -> NDArray[np.int64]:
-    """Return at most so many numbers below a count, evenly spread."""
+    """Return up to `most` evenly spaced indices below `count`."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 

@@ -1,4 +1,4 @@
-"""Whether calls are replayed is decided in one place, told in the record, and no part of a run's identity."""
+"""The specialisation mode of a run: which setting wins, what the record keeps, and equal digests in every mode."""
 
 from __future__ import annotations
 
