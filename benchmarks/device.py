@@ -11,6 +11,7 @@ import argparse
 import importlib.util
 import json
 import random
+import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -29,6 +30,9 @@ LT, SUB, AND, SHL, SHR, SAR = 0x10, 0x03, 0x16, 0x1B, 0x1C, 0x1D
 PURE = [*range(0x01, 0x0C), *range(0x10, 0x1F)]
 """Pure instructions of the EVM."""
 MASKS = (16, 64, 65, 128, 160, 200, 256)
+FLOATS = range(0xB0, 0xBE)
+"""Float operations of programs; those from the eighth on have one operand."""
+ONE_FLOAT = 0xB7
 WAD = 10**18
 CALLS = ("getUserAccountData", "repay", "borrow")
 SUMS = [(6, 1), (7, 2), (1, 2)]
@@ -115,6 +119,30 @@ def operations(device: str, rows: int, failures: Failures) -> None:
     word = "DIFFERS" if failures.found else word
     seconds = time.perf_counter() - began
     print(f"operations: {len(PURE)} instructions in {kinds} forms and hashes on {rows} rows: {word}, {seconds:.1f} s")
+
+
+def hostile_float(source: random.Random) -> int:
+    """Return the bits of a float: any, of usual size, or near an edge."""
+    usual = struct.unpack("<Q", struct.pack("<d", source.uniform(-4, 4) * 10.0 ** source.randint(-20, 20)))[0]
+    edges = [0, 1, 0x7FF0 << 48, 0x7FF8 << 48, 0x10 << 48, (0x3FF0 << 48) - 1, 0x43E0 << 48, source.getrandbits(52)]
+    edge = source.choice(edges) | source.getrandbits(1) << 63
+    return source.choice([int(usual), int(usual), source.getrandbits(64), edge])
+
+
+def floats(device: str, rows: int, failures: Failures) -> None:
+    """Run every float operation on hostile floats and words."""
+    source, began = random.Random(22), time.perf_counter()
+    table = limbs([[hostile_float(source), hostile_float(source), hostile(source)] for _ in range(rows)])
+    code = kernel.NativeBuilder()
+    first, second, word = (code.input(at) for at in range(3))
+    for opcode in FLOATS:
+        code.output(code.pure(opcode, first) if opcode >= ONE_FLOAT else code.pure(opcode, first, second))
+        code.output(code.pure(opcode, word) if opcode >= ONE_FLOAT else code.pure(opcode, first, first))
+    flags, found, _ = code.device().run(table, None, device)
+    expected_flags, expected = code.compile("plain").run(table)
+    equal = np.array_equal(flags, expected_flags) and np.array_equal(found, expected)
+    word = failures.check("floats", equal=equal)
+    print(f"floats: {len(FLOATS)} operations on {rows} rows: {word}, {time.perf_counter() - began:.1f} s")
 
 
 def recorded_calls(data: Path, device: str, rows: int, failures: Failures) -> None:
@@ -387,6 +415,7 @@ def main(arguments: list[str] | None = None) -> int:
             major, minor = capability
             print(f"{name}, {memory / 2**30:.0f} GiB, sm_{major}{minor}; CUDA {version[0]}.{version[1]}")
     operations(given.device, given.operands, failures)
+    floats(given.device, 4 * given.operands, failures)
     recorded_calls(given.data, given.device, given.rows, failures)
     account_data(given.data, given.device, given.paths, given.steps, failures)
     if given.device != "emulated":
