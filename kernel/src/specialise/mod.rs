@@ -215,12 +215,18 @@ impl Specialiser {
         Some(Arc::clone(sites.entry(key).or_insert_with(new)))
     }
 
+    /// The paths of a program that has run before.
+    fn known_program(&self, program: &Program) -> Option<Arc<ProgramSite>> {
+        let known = self.programs.as_ref()?.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        known.get(&program.key()).map(Arc::clone)
+    }
+
     /// The paths of a program; none where there are too many, or where only calls are replayed.
     fn program(&self, program: &Program, machine: &mut Machine) -> Option<Arc<ProgramSite>> {
-        let (known, key) = (self.programs.as_ref()?, program.key());
-        if let Some(site) = known.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&key) {
-            return Some(Arc::clone(site));
+        if let Some(site) = self.known_program(program) {
+            return Some(site);
         }
+        let (known, key) = (self.programs.as_ref()?, program.key());
         let mut known = known.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let next = known.len();
         if next >= MOST_PROGRAMS && !known.contains_key(&key) {

@@ -79,6 +79,12 @@ pub struct Graph {
     bits: Vec<u16>,
 }
 
+impl Default for Graph {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Graph {
     pub fn new() -> Self {
         let mut graph = Self { expressions: Vec::new(), known: HashMap::default(), bits: Vec::new() };
