@@ -262,6 +262,8 @@ impl<'a> Course<'a> {
         before: &mut impl Before,
     ) -> Result<Place, Unmodelled> {
         let place = (account, value);
+        self.pin(key, value)?;
+        let key = if self.is_pinned(key) { self.graph.constant(value) } else { key };
         let effects = self.effects()?;
         let at = match effects.keys.iter().position(|(address, _)| *address == account) {
             Some(at) => at,

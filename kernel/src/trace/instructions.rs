@@ -197,7 +197,13 @@ impl Course<'_> {
                 let range = self.range(at, length)?;
                 self.pop(frame, 2)?;
                 let origins = frame.memory.slice(range.start, range.len());
-                let text = origins.text(&memory(interpreter, range), |node| self.is_pinned(node));
+                let bytes = memory(interpreter, range);
+                for part in origins.text(&bytes, |node| self.is_pinned(node)).parts {
+                    if part.length == 32 {
+                        self.pin(part.node, U256::from_be_slice(&bytes[part.at as usize..][..32]))?;
+                    }
+                }
+                let text = origins.text(&bytes, |node| self.is_pinned(node));
                 let origin =
                     if text.parts.is_empty() { Origin::Constant } else { Origin::Computed(self.graph.hash(text)) };
                 frame.stack.push(origin);

@@ -14,6 +14,7 @@ mod functions;
 mod graph;
 mod instructions;
 mod layout;
+mod pins;
 mod places;
 mod program;
 mod recorder;
