@@ -50,7 +50,7 @@ use program_site::ProgramSite;
 use row::RowView;
 pub use runner::Runner;
 pub use running::Row as RunningRow;
-pub use shape::{Shape, affords_any};
+pub use shape::{Shape, bill};
 use show::SiteShown;
 use site::Site;
 pub use statistics::SiteStatistics;
@@ -89,12 +89,13 @@ impl Mode {
     }
 }
 
-/// What a test spoils: the last guard of a call's path or of a program's, or the last write of a program's.
+/// What a test spoils: the last guard of a call's path or of a program's, the last write of a program's, or its gas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Guard,
     ProgramGuard,
     ProgramWrite,
+    ProgramGas,
 }
 
 impl Fault {
@@ -103,6 +104,7 @@ impl Fault {
             "guard" => Ok(Self::Guard),
             "program guard" => Ok(Self::ProgramGuard),
             "program write" => Ok(Self::ProgramWrite),
+            "program gas" => Ok(Self::ProgramGas),
             other => Err(format!("'{other}' is no fault")),
         }
     }

@@ -48,6 +48,7 @@ impl Course<'_> {
                 self.gas_varies += GAS_OF_EXP;
                 if let Some(effects) = &mut self.effects {
                     effects.exponents.push(nodes[1]);
+                    effects.seen.insert(nodes[1], peek(stack, 1));
                 }
             }
             let node = self.graph.pure(opcode, nodes);
