@@ -15,7 +15,9 @@ from benchmarks.timing import in_turns
 from mayavi import Fork
 from mayavi.evm.abi.contract import Function
 from mayavi.evm.fleet import SUCCESS, Fleet, Program, Template
+from mayavi.evm.words import to_words
 from mayavi.gym_env import make_rows
+from mayavi.protocols import UniswapV3
 
 ROWS, QUICK_ROWS = 256, 32
 ROUNDS = 11
@@ -25,6 +27,8 @@ MODES = ("off", "on")
 WARM_UP = 4_000
 """Rows that run before the timing: by then the paths are recorded and compiled."""
 ENVIRONMENT_STEPS = 48
+MOST_ACROSS = 2_000 * 10**18
+"""WETH of a swap that leaves the last of the three ranges."""
 
 APPROVE = Function.parse("approve(address spender, uint256 amount) returns (bool)")
 EXCHANGE = Function.parse("exchange(int128 i, int128 j, uint256 dx, uint256 min_dy)")
@@ -40,6 +44,7 @@ TARGETS = {
     "Comet supply": 40.0,
     "StableSwap exchange": 40.0,
     "Uniswap V3 swap": 30.0,
+    "Uniswap V3 swap across ticks": 5.0,
 }
 """How many times faster a replayed call is to be."""
 
@@ -52,6 +57,8 @@ class Subject:
     template: Callable[[Any], Template]
     most: int
     commits: bool = True
+    begins_anew: bool = False
+    """Whether every run starts where the first one did."""
 
 
 def measure(effort: Effort) -> Section:
@@ -64,6 +71,8 @@ def measure(effort: Effort) -> Section:
     frozen = fork.frozen()
     for subject in subjects:
         section.rows.extend(measured(subject, frozen, rows, effort, section))
+    open_ranges(fork)
+    section.rows.extend(measured(across_ticks(position, fork), fork.frozen(), rows, effort, section))
     section.rows.extend(environment(rows, effort))
     section.notes.append("a row's whole run is timed: its inputs, the call, its writes and outputs")
     return section
@@ -98,6 +107,26 @@ def subjects_of(position: Position, at: dict[str, bytes]) -> list[Subject]:
     ]
 
 
+def open_ranges(fork: Fork) -> None:
+    """Open three positions around the price, ten ticks wider each: a swap leaves them one after the other."""
+    market = UniswapV3(fork)
+    pool = market.pool("WETH", "USDC", 500)
+    middle = pool.tick - pool.tick % pool.tick_spacing
+    for token in (pool.token0, pool.token1):
+        fork.send(token.address, APPROVE.encode(fork.address_of("UniswapV3.PositionManager"), 2**256 - 1), BORROWER)
+    for width in range(pool.tick_spacing, 4 * pool.tick_spacing, pool.tick_spacing):
+        amounts = {"WETH": 100 * 10**18, "USDC": 300_000 * USDC_E6}
+        market.mint(pool, middle - width, middle + width, amounts, sender=BORROWER)
+
+
+def across_ticks(position: Position, fork: Fork) -> Subject:
+    """Return a swap that crosses up to three ticks at which liquidity changes."""
+    swap = SWAP.encode((fork.address_of("WETH"), position.usdc, 500, BORROWER, 2**255, 0, 0, 0))
+    router = fork.address_of("UniswapV3.SwapRouter")
+    template = lambda amount: Template(router, swap, {4 + 5 * 32: amount}, sender=BORROWER)  # noqa: E731
+    return Subject("Uniswap V3 swap across ticks", template, MOST_ACROSS, begins_anew=True)
+
+
 def measured(subject: Subject, fork: Fork, rows: int, effort: Effort, section: Section) -> list[Row]:
     """Time a call in both modes; equal states are checked first."""
     program = Program()
@@ -114,7 +143,9 @@ def measured(subject: Subject, fork: Fork, rows: int, effort: Effort, section: S
 
     def run_seconds(mode: str) -> float:
         rng = streams[mode]
-        given = {"amount": rng.integers(1, subject.most, rows, endpoint=True), "pause": rng.integers(1, 30, rows)}
+        given = {"amount": drawn(rng, subject.most, rows), "pause": rng.integers(1, 30, rows)}
+        if subject.begins_anew:
+            fleets[mode].reset()
         began = time.process_time()
         told = fleets[mode].run(program, threads=1, **given)
         took = time.process_time() - began
@@ -142,6 +173,13 @@ def measured(subject: Subject, fork: Fork, rows: int, effort: Effort, section: S
     }
     return [timed(f"{subject.name}, interpreted", timings["off"], "µs"),
             timed(f"{subject.name}, replayed", timings["on"], "µs", **beside)]  # fmt: skip
+
+
+def drawn(rng: np.random.Generator, most: int, rows: int) -> Any:
+    """Draw an amount for every row: 64-bit integers where they are enough."""
+    if most < 2**63:
+        return rng.integers(1, most, rows, endpoint=True)
+    return to_words([1 + int(share * most) for share in rng.random(rows)], rows, "amount")
 
 
 def environment(rows: int, effort: Effort) -> list[Row]:

@@ -4,8 +4,9 @@
     python -m benchmarks.specialise_check --json          # every subject, 10,000 steps of each
 
 A third of the rows acts at random, a third at the edges of the action space, a third repeats one edge for a whole
-episode. `pool` calls an Aave pool directly: with nothing, one unit, everything and far too much, several times in a
-block and years apart. A difference ends its subject; exit code 1.
+episode. `pool` calls an Aave pool directly, for an ordinary account in and out of eMode and for one in isolation mode:
+with nothing, one unit, everything and far too much, several times in a block and years apart. A difference ends its
+subject; exit code 1.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.position import ACCOUNT_DATA, BORROW, BORROWER, REPAY, SUPPLY, VARIABLE_RATE, open_position
+from benchmarks.position import ACCOUNT_DATA, APPROVE, BORROW, BORROWER, REPAY, SUPPLY, VARIABLE_RATE, open_position
 from mayavi.evm.abi.contract import Function
 from mayavi.evm.fleet import Fleet, Program, Template
+from mayavi.evm.fork import Fork
 from mayavi.evm.words import to_words
 from mayavi.gym_env import make_rows
 from mayavi.gym_env.rows import RowsEnv
@@ -39,6 +41,7 @@ CRASHES: dict[str, dict[str, object]] = {
 
 WITHDRAW = Function.parse("withdraw(address asset, uint256 amount, address to) returns (uint256)")
 EMODE = Function.parse("setUserEMode(uint8 category)")
+ISOLATED, ISOLATED_ASSET = bytes.fromhex("b0220e2000000000000000000000000000000002"), "UNI"
 COLLATERAL = Function.parse("setUserUseReserveAsCollateral(address asset, bool use)")
 
 
@@ -103,29 +106,52 @@ def stepped(env: RowsEnv[Any], rng: np.random.Generator) -> Iterator[int]:
 
 
 def pool_steps(seed: int, threads: int) -> tuple[Fleet, Iterator[int]]:
-    """Return a fleet of borrowers, and direct calls of the pool: one of six, then the account is read."""
+    """Return a fleet of borrowers, and direct calls of the pool: one of twelve, then the account is read."""
     position = open_position()
-    pool, usdc, weth = position.pool, position.usdc, position.frozen.address_of("WETH")
+    fork, pool, usdc = position.written, position.pool, position.usdc
+    weth, isolated = fork.address_of("WETH"), fork.address_of(ISOLATED_ASSET)
+    open_isolated_position(fork, pool, usdc, isolated)
+    frozen = Fork.from_state(fork.freeze(), labels=fork.labels, source=fork.source)
     program = Program()
     amount, which, pause = (program.input(name) for name in ("amount", "which", "pause"))
     program.advance(program.minimum(pause, 1), pause)
-    calls = [
-        SUPPLY.encode(weth, 0, BORROWER, 0),
-        WITHDRAW.encode(weth, 0, BORROWER),
-        BORROW.encode(usdc, 0, VARIABLE_RATE, 0, BORROWER),
-        REPAY.encode(usdc, 0, VARIABLE_RATE, BORROWER),
-    ]
-    templates = [Template(pool, data, {36: amount}, sender=BORROWER) for data in calls]
+    ordinary, in_isolation = (
+        [
+            SUPPLY.encode(collateral, 0, account, 0),
+            WITHDRAW.encode(collateral, 0, account),
+            BORROW.encode(usdc, 0, VARIABLE_RATE, 0, account),
+            REPAY.encode(usdc, 0, VARIABLE_RATE, account),
+            COLLATERAL.encode(collateral, False),
+        ]
+        for account, collateral in ((BORROWER, weth), (ISOLATED, isolated))
+    )
+    ordinary.append(BORROW.encode(weth, 0, VARIABLE_RATE, 0, BORROWER))
+    templates = [Template(pool, data, {36: amount}, sender=BORROWER) for data in ordinary]
     templates.append(Template(pool, EMODE.encode(0), {4: amount}, sender=BORROWER))
-    templates.append(Template(pool, COLLATERAL.encode(weth, False), {36: amount}, sender=BORROWER))
-    program.output("status", program.call(templates, choice=which)[0])
-    account = program.call(Template(pool, ACCOUNT_DATA.encode(BORROWER)), returns=6, commit=False)[2]
-    program.output("health", account[5])
-    fleet = Fleet(position.frozen, ROWS, specialise="check")
-    return fleet, hostile_calls(fleet, program, np.random.default_rng(seed), threads)
+    templates += [Template(pool, data, {36: amount}, sender=ISOLATED) for data in in_isolation]
+    status, gas, _ = program.call(templates, choice=which)
+    reads = [Template(pool, ACCOUNT_DATA.encode(account)) for account in (BORROWER, ISOLATED)]
+    theirs = program.less(len(ordinary), which)
+    account = program.call(reads, choice=theirs, returns=6, commit=False)[2]
+    for name, word in {"status": status, "gas": gas, "health": account[5]}.items():
+        program.output(name, word)
+    fleet = Fleet(frozen, ROWS, specialise="check")
+    return fleet, hostile_calls(fleet, program, len(templates), np.random.default_rng(seed), threads)
 
 
-def hostile_calls(fleet: Fleet, program: Program, rng: np.random.Generator, threads: int) -> Iterator[int]:
+def open_isolated_position(fork: Fork, pool: bytes, usdc: bytes, asset: bytes) -> None:
+    """Open a position that is in isolation mode: the account's only collateral has a debt ceiling."""
+    fork.deal(asset, ISOLATED, 10**24)
+    for token in (asset, usdc):
+        fork.send(token, APPROVE.encode(pool, 2**256 - 1), ISOLATED)
+    fork.send(pool, SUPPLY.encode(asset, 10**23, ISOLATED, 0), ISOLATED)
+    fork.send(pool, COLLATERAL.encode(asset, True), ISOLATED)
+    fork.send(pool, BORROW.encode(usdc, 10**9, VARIABLE_RATE, 0, ISOLATED), ISOLATED)
+
+
+def hostile_calls(
+    fleet: Fleet, program: Program, choices: int, rng: np.random.Generator, threads: int
+) -> Iterator[int]:
     """Run a program of amounts, choices and pauses without end; every row starts again now and then."""
     sizes: list[Callable[[], int]] = [
         lambda: 0, lambda: 1, lambda: 2**256 - 1, lambda: 2**128,
@@ -133,7 +159,7 @@ def hostile_calls(fleet: Fleet, program: Program, rng: np.random.Generator, thre
     ]  # fmt: skip
     while True:
         amounts = [sizes[int(kind)]() for kind in rng.integers(0, len(sizes), ROWS)]
-        fleet.run(program, threads=threads, amount=to_words(amounts, ROWS, "amount"), which=rng.integers(0, 6, ROWS),
+        fleet.run(program, threads=threads, amount=to_words(amounts, ROWS, "amount"), which=rng.integers(0, choices, ROWS),
                   pause=rng.choice([0, 0, 1, 2, 12, 3_600, 86_400, 40_000_000], ROWS))  # fmt: skip
         if over := np.flatnonzero(rng.random(ROWS) < 0.05).tolist():
             fleet.reset(over)

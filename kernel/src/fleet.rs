@@ -153,7 +153,11 @@ impl Fleet {
             Some(only) => named(rows, only),
         };
         // A replay is short: what a thread has at hand for it should serve several rows.
-        let turns = if specialiser.is_some() { REPLAY_TURNS } else { TURNS };
+        let turns = match specialiser {
+            _ if threads == 1 => 1,
+            Some(_) => REPLAY_TURNS,
+            None => TURNS,
+        };
         let chunk = (rows.len() / (threads * turns)).max(1);
         let chunks = rows.len().div_ceil(chunk);
         let mut pieces: Vec<Vec<Piece>> = (0..chunks).map(|_| Vec::new()).collect();
@@ -180,6 +184,7 @@ impl Fleet {
             crew.share(&mut jobs, |world, job| {
                 let mut registers = Vec::new();
                 let mut runner = specialiser.map(Runner::new);
+                runner.iter_mut().for_each(|runner| runner.prepare(program));
                 let mut inputs = vec![[0; 32]; program.input_count()];
                 let mut outputs = vec![[0; 32]; program.output_count()];
                 for (i, row) in job.rows.iter_mut().enumerate() {

@@ -6,6 +6,7 @@ mod bare;
 mod batch;
 mod block;
 mod block_trace;
+mod columns;
 mod convert;
 mod crew;
 mod database;
@@ -126,6 +127,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(portable::exp, module)?)?;
     module.add_function(wrap_pyfunction!(portable::log, module)?)?;
     module.add_function(wrap_pyfunction!(portable::words_to_floats, module)?)?;
+    module.add_function(wrap_pyfunction!(columns::columns_to_words, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_seeds, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_words, module)?)?;
     #[cfg(feature = "bench")]

@@ -238,6 +238,20 @@ impl Overlay {
         id
     }
 
+    /// Close the last snapshot, and open one at this moment.
+    pub fn begin_anew(&mut self, block: &BlockEnv) {
+        if let [mark] = &mut self.marks[..] {
+            *mark = Mark { id: self.next_mark, undo_len: 0, block: block.clone() };
+            self.next_mark += 1;
+            self.undo.clear();
+            return;
+        }
+        if let Some(before) = self.last_snapshot() {
+            self.release(before);
+        }
+        self.snapshot(block);
+    }
+
     pub fn last_snapshot(&self) -> Option<u64> {
         self.marks.last().map(|mark| mark.id)
     }
@@ -344,11 +358,8 @@ impl Row {
     /// Note where it stands, for `take_run_back`. The run before can be taken back no longer: what it kept for that is
     /// let go now, when the row is looked at anyway.
     pub fn begin_run(&mut self) {
-        if let Some(before) = self.overlay.last_snapshot() {
-            self.overlay.release(before);
-        }
         self.overlay.plane.begin_run();
-        self.overlay.snapshot(&self.block);
+        self.overlay.begin_anew(&self.block);
     }
 
     /// Stand where the last run began.

@@ -76,6 +76,29 @@ impl Plane {
         self.values[at] = value;
     }
 
+    /// Write a slot here alone, if its value is another one; `slot` says which it is.
+    #[inline]
+    pub fn change(&mut self, number: u32, value: &U256, slot: impl FnOnce() -> (Address, U256)) {
+        match (self.values.get_mut(number as usize), self.states.get_mut(number as usize)) {
+            (Some(kept), Some(state)) if *state & KNOWN != 0 => {
+                if kept == value {
+                    return;
+                }
+                self.undo.push((number, *kept, *state));
+                *kept = *value;
+                if *state & DIRTY == 0 {
+                    *state |= DIRTY;
+                    let (address, key) = slot();
+                    self.dirty.push(Dirty { number, address, key });
+                }
+            }
+            _ => {
+                let (address, key) = slot();
+                self.write(number, address, key, *value);
+            }
+        }
+    }
+
     #[inline]
     pub fn is_dirty(&self) -> bool {
         !self.dirty.is_empty()

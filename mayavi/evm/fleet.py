@@ -26,6 +26,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -59,13 +60,17 @@ class Outcome(Mapping[str, Words]):
         floats: NDArray[np.float64],
         arrays: list[NDArray[Any]],
     ) -> None:
-        self._columns = {name: index for index, name in enumerate(program.outputs)}
+        self._program = program
         self.words = words
         """All outputs as (rows, outputs, 32) bytes."""
         self.floats = floats
         """All outputs as (rows, outputs) floats: rounded, for plots and observations only."""
-        self.arrays = dict(zip(program.float_outputs, arrays, strict=True))
+        self.arrays = dict(zip(program.float_outputs, arrays, strict=True)) if arrays else {}
         """Arrays of floats by name: (rows, floats) each."""
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self._program.outputs)}
 
     def __getitem__(self, name: str) -> Words:
         return Words(self.words[:, self._column(name)])
@@ -264,6 +269,10 @@ class Fleet:
     def _words(self, program: Program, inputs: dict[str, Any], rows: int) -> NDArray[np.uint8]:
         names = program.inputs
         known = [*names, *(name for name, _ in program.float_inputs)]
+        if inputs.keys() == set(known):
+            columns = _kernel.columns_to_words([inputs[name] for name in names], rows)
+            if columns is not None:  # the usual case
+                return columns
         for name in inputs:
             if name not in known:
                 raise UnknownName.of("input", name, known, f"the program takes: {', '.join(known) or 'none'}")

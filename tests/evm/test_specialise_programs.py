@@ -23,18 +23,21 @@ EDGES = [0, 1, 2, 3, 255, 256, 10**6, 2**64 - 1, 2**64, 2**128 + 1, 2**255, LARG
 
 
 def step_program() -> Program:
-    """Two transactions and a view, slots between them, time, and arithmetic on what they return."""
+    """Two transactions and a view, slots between them, time, and arithmetic on what they return and cost."""
     made = Program()
     one, two, pause, live = (made.input(name) for name in ("one", "two", "pause", "live"))
-    status, _, words = made.call(Template(TARGET, bytes(64), {0: one, 32: two}, sender=ALICE), returns=1)
+    status, gas, words = made.call(Template(TARGET, bytes(64), {0: one, 32: two}, sender=ALICE), returns=1)
     made.advance(1, pause, mask=live)
     made.store(TARGET, 0, made.add(made.load(TARGET, 0), 1), mask=live)
     total = made.add(words[0], made.load(TARGET, made.bits(one, 0, 2)))
     again = Template(TARGET, bytes(64), {0: two, 32: total}, sender=OTHER)
-    third, _, more = made.call([again, Template(LIBRARY, bytes(32), {0: one}, sender=ALICE)], choice=live, returns=1)
-    seen = made.call(Template(TARGET, bytes(64), {0: two, 32: one}), returns=1, commit=False, mask=live)[2]
+    third, more_gas, more = made.call([again, Template(LIBRARY, bytes(32), {0: one}, sender=ALICE)], choice=live, returns=1)
+    made.store(TARGET, 9, made.add(gas, more_gas), mask=live)
+    view = Template(TARGET, bytes(64), {0: two, 32: one})
+    _, view_gas, seen = made.call(view, returns=1, commit=False, mask=live)
     slots = [made.load(TARGET, slot) for slot in range(4)]
-    for index, each in enumerate([status, *words, third, *more, *seen, total, *slots, *made.time()]):
+    costs = [gas, more_gas, view_gas]
+    for index, each in enumerate([status, *words, third, *more, *seen, total, *slots, *made.time(), *costs]):
         made.output(str(index), each)
     return made
 
@@ -72,6 +75,15 @@ def test_every_mode_gives_the_same(name: str) -> None:
         assert course(fleet, 60, threads) == told, (mode, threads)
         never = name in ("reads gas", "creates")
         assert (whole(fleet, "hits") == 0) == never, fleet.program_statistics()
+
+
+@pytest.mark.parametrize("hardfork", ["london", "shanghai", "prague"])
+@pytest.mark.parametrize("name", ["writes and clears in one go", "writes any slot", "reverts at times"])
+def test_gas_is_that_of_the_interpreter_under_every_hard_fork(name: str, hardfork: str) -> None:
+    fork = world(CONTRACTS[name], hardfork)
+    fleet, plain = Fleet(fork, ROWS, specialise="check"), Fleet(fork, ROWS, specialise="off")
+    assert course(fleet, 200, seed=7) == course(plain, 200, seed=7)
+    assert whole(fleet, "native") > 300, fleet.program_statistics()
 
 
 def test_code_takes_over_and_gives_the_same() -> None:
@@ -162,9 +174,11 @@ def test_a_fault_from_the_cache_is_found(tmp_path: Path) -> None:
         [course(warm, 40, seed=seed) for seed in range(5)]
 
 
-@pytest.mark.parametrize("fault", ["program guard", "program write"])
-def test_a_fault_in_a_recorded_program_is_found(fault: str) -> None:
-    fork, made, rng = world(CONTRACTS["branches"]), step_program(), np.random.default_rng(3)
+@pytest.mark.parametrize(
+    ("fault", "name"), [("program guard", "branches"), ("program write", "branches"), ("program gas", "writes any slot")]
+)
+def test_a_fault_in_a_recorded_program_is_found(fault: str, name: str) -> None:
+    fork, made, rng = world(CONTRACTS[name]), step_program(), np.random.default_rng(3)
     kernel = _kernel.Fleet(fork._evm, ROWS, "check", fault)
     plain = Fleet(fork, ROWS, specialise="off")
     words = [plain._words(made, drawn(rng), ROWS) for _ in range(40)]
@@ -192,9 +206,9 @@ def test_a_run_that_fails_leaves_rows_as_they_were() -> None:
 
 def test_a_program_that_is_not_replayed_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     fork, made = world(CONTRACTS["logs"]), Program()
-    made.output("gas", made.call(Template(TARGET, bytes(64), sender=ALICE))[1])
+    made.output("slot", made.load(TARGET, 0))
     fleet = Fleet(fork, 2, specialise="on")
     fleet.run(made, threads=1)
-    assert [each["off"] for each in fleet.program_statistics()] == ["it reads the gas of a call"]
+    assert [each["off"] for each in fleet.program_statistics()] == ["it makes no call"]
     monkeypatch.setenv("MAYAVI_WHOLE_PROGRAMS", "0")
     assert Fleet(fork, 2, specialise="on").program_statistics() == []

@@ -3,7 +3,7 @@
 use revm::primitives::U256;
 
 use super::{
-    division::{MOST, divide},
+    division::{MOST, divide, divide_by_limb, divide_by_limbs},
     ir::Part,
     limbs::Helper,
     reference::hash,
@@ -16,7 +16,10 @@ pub type Entry = unsafe extern "C" fn(*const u64, *mut u64, usize);
 /// The entry of a helper and its last argument; `texts` must outlive the code.
 pub fn entry(helper: Helper, arguments: usize, texts: &[Vec<Part>]) -> (Entry, usize) {
     match helper {
-        Helper::Divide { dividend } => (quotient, usize::from(dividend) | arguments << 8),
+        Helper::Divide { dividend } => {
+            let sizes = usize::from(dividend) | arguments << 8;
+            (quotient_of(usize::from(dividend), arguments - usize::from(dividend)), sizes)
+        }
         Helper::Remainder { dividend } => (remainder, usize::from(dividend) | arguments << 8),
         Helper::Pure(opcode) => (pure, usize::from(opcode) | arguments << 8),
         Helper::Keccak(text) => (keccak, std::ptr::from_ref(&texts[text as usize]) as usize),
@@ -30,6 +33,33 @@ pub fn entry(helper: Helper, arguments: usize, texts: &[Vec<Part>]) -> (Entry, u
 unsafe fn operands<'a>(arguments: *const u64, sizes: usize) -> (&'a [u64], &'a [u64]) {
     // SAFETY: promised by the caller.
     unsafe { std::slice::from_raw_parts(arguments, sizes >> 8) }.split_at(sizes & 0xff)
+}
+
+/// The entry for a quotient of these sizes: most divisors have two limbs at most, and then nothing is looped over.
+fn quotient_of(dividend: usize, divisor: usize) -> Entry {
+    match (dividend, divisor) {
+        (2, 1) => short_quotient::<2, 1>,
+        (3, 1) => short_quotient::<3, 1>,
+        (4, 1) => short_quotient::<4, 1>,
+        (2, 2) => short_quotient::<2, 2>,
+        (3, 2) => short_quotient::<3, 2>,
+        (4, 2) => short_quotient::<4, 2>,
+        _ => quotient,
+    }
+}
+
+unsafe extern "C" fn short_quotient<const N: usize, const M: usize>(
+    arguments: *const u64,
+    results: *mut u64,
+    _: usize,
+) {
+    // SAFETY: generated code passes as many limbs as it says, and has place for a quotient as long as the dividend.
+    let (dividend, divisor, quotient) = unsafe {
+        (&*arguments.cast::<[u64; N]>(), &*arguments.add(N).cast::<[u64; M]>(), &mut *results.cast::<[u64; N]>())
+    };
+    let high = if M == 2 { divisor[M - 1] } else { 0 };
+    *quotient =
+        if high == 0 { divide_by_limb(dividend, divisor[0]) } else { divide_by_limbs(dividend, [divisor[0], high]) };
 }
 
 unsafe extern "C" fn quotient(arguments: *const u64, results: *mut u64, sizes: usize) {

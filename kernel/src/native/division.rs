@@ -73,34 +73,75 @@ fn shifted(limbs: &[u64], by: u32, into: &mut [u64]) {
 fn divide_by_two(dividend: &[u64], divisor: [u64; 2], quotient: &mut [u64], remainder: &mut [u64]) {
     let by = divisor[1].leading_zeros();
     let scaled = (u128::from(divisor[1]) << 64 | u128::from(divisor[0])) << by;
-    let (low, high) = (scaled as u64, (scaled >> 64) as u64);
     let above = |limb: u64| if by == 0 { 0 } else { limb >> (64 - by) };
     let at = |at: usize| dividend[at] << by | if at > 0 { above(dividend[at - 1]) } else { 0 };
     let last = dividend.len() - 1;
     let mut rest = u128::from(above(dividend[last])) << 64 | u128::from(at(last));
     for place in (0..last).rev() {
-        let top = (rest >> 64) as u64;
-        let (mut limb, left, carried) = if top >= high {
-            let (left, carried) = (rest as u64).overflowing_add(high);
-            (u64::MAX, left, carried)
-        } else {
-            let (limb, left) = divide_two_by_one(top, rest as u64, high);
-            (limb, left, false)
-        };
-        let whole = u128::from(left) << 64 | u128::from(at(place));
-        let (mut next, borrowed) = whole.overflowing_sub(u128::from(limb) * u128::from(low));
-        // The estimate is at most two too large.
-        let mut below = borrowed && !carried;
-        while below {
-            limb -= 1;
-            let (more, wrapped) = next.overflowing_add(scaled);
-            (next, below) = (more, !wrapped);
-        }
-        quotient[place] = limb;
-        rest = next;
+        (quotient[place], rest) = next_limb_by_two(rest, at(place), scaled);
     }
     rest >>= by;
     (remainder[0], remainder[1]) = (rest as u64, (rest >> 64) as u64);
+}
+
+/// Quotient by one limb; zero for the divisor zero.
+#[inline(always)]
+pub fn divide_by_limb<const N: usize>(dividend: &[u64; N], divisor: u64) -> [u64; N] {
+    let (mut quotient, mut rest) = ([0; N], 0);
+    if divisor == 0 {
+        return quotient;
+    }
+    for at in (0..N).rev() {
+        // Limbs above the dividend are zero: no need to divide them.
+        if rest == 0 && dividend[at] < divisor {
+            rest = dividend[at];
+            continue;
+        }
+        (quotient[at], rest) = divide_two_by_one(rest, dividend[at], divisor);
+    }
+    quotient
+}
+
+/// Quotient by two limbs, of which the upper one is not zero.
+#[inline(always)]
+pub fn divide_by_limbs<const N: usize>(dividend: &[u64; N], divisor: [u64; 2]) -> [u64; N] {
+    let by = divisor[1].leading_zeros();
+    let scaled = (u128::from(divisor[1]) << 64 | u128::from(divisor[0])) << by;
+    let above = |limb: u64| (u128::from(limb) << by >> 64) as u64;
+    let (mut quotient, mut rest) = ([0; N], u128::from(above(dividend[N - 1])));
+    for at in (0..N).rev() {
+        let limb = dividend[at] << by | if at > 0 { above(dividend[at - 1]) } else { 0 };
+        let whole = rest << 64 | u128::from(limb);
+        if rest >> 64 == 0 && whole < scaled {
+            rest = whole;
+            continue;
+        }
+        (quotient[at], rest) = next_limb_by_two(rest, limb, scaled);
+    }
+    quotient
+}
+
+/// One limb of a quotient by two limbs, the upper of which has its highest bit set; and the rest.
+#[inline(always)]
+fn next_limb_by_two(rest: u128, limb: u64, divisor: u128) -> (u64, u128) {
+    let (low, high, top) = (divisor as u64, (divisor >> 64) as u64, (rest >> 64) as u64);
+    let (mut quotient, left, carried) = if top >= high {
+        let (left, carried) = (rest as u64).overflowing_add(high);
+        (u64::MAX, left, carried)
+    } else {
+        let (quotient, left) = divide_two_by_one(top, rest as u64, high);
+        (quotient, left, false)
+    };
+    let whole = u128::from(left) << 64 | u128::from(limb);
+    let (mut next, borrowed) = whole.overflowing_sub(u128::from(quotient) * u128::from(low));
+    // The estimate is at most two too large.
+    let mut below = borrowed && !carried;
+    while below {
+        quotient -= 1;
+        let (more, wrapped) = next.overflowing_add(divisor);
+        (next, below) = (more, !wrapped);
+    }
+    (quotient, next)
 }
 
 /// Schoolbook division by at least three limbs, limb by limb from the top.
@@ -188,6 +229,30 @@ mod tests {
             let (a, b) = (U512::from_limbs_slice(dividend), U512::from_limbs_slice(divisor));
             let expected = if b.is_zero() { (U512::ZERO, U512::ZERO) } else { (a / b, a % b) };
             assert_eq!((U512::from_limbs(quotient), U512::from_limbs(remainder)), expected, "{a} by {b}");
+        }
+    }
+
+    #[test]
+    fn short_quotients_are_those_of_all_sizes() {
+        fn check<const N: usize>(dividend: [u64; 4], divisor: [u64; 4]) {
+            let mut some = [0; N];
+            some.copy_from_slice(&dividend[..N]);
+            for m in 1..=2 {
+                let (mut quotient, mut remainder) = ([0; MOST], [0; MOST]);
+                divide(&some, &divisor[..m], &mut quotient, &mut remainder);
+                let short = match (m, divisor[1]) {
+                    (1, _) | (2, 0) => divide_by_limb(&some, divisor[0]),
+                    _ => divide_by_limbs(&some, [divisor[0], divisor[1]]),
+                };
+                assert_eq!(short, quotient[..N], "{some:?} by {:?}", &divisor[..m]);
+            }
+        }
+        let mut samples = Samples::new(11);
+        for _ in 0..100_000 {
+            let (dividend, divisor) = (samples.word().into_limbs(), samples.word().into_limbs());
+            check::<2>(dividend, divisor);
+            check::<3>(dividend, divisor);
+            check::<4>(dividend, divisor);
         }
     }
 }

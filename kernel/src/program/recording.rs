@@ -2,13 +2,13 @@
 
 use revm::{
     context::BlockEnv,
-    primitives::{B256, U256, keccak256},
+    primitives::{B256, HashSet, U256, keccak256},
 };
 
 use super::{Operation, Program, Source, Template, Words};
 use crate::{
     machine::{Failure, Machine},
-    specialise::{Answer, Runner, affords_any, touched},
+    specialise::{Answer, Runner, bill, touched},
     trace::{KnownWord, Node, ProgramRecorder, UNWRITTEN, Unmodelled},
 };
 
@@ -34,6 +34,8 @@ impl From<Unmodelled> for Stop {
 struct Followed<'w, 'r, 'g> {
     words: Words<'w>,
     nodes: Vec<Node>,
+    /// Registers that something reads.
+    read: HashSet<usize>,
     recorder: &'r mut ProgramRecorder<'g>,
 }
 
@@ -76,22 +78,19 @@ impl Program {
 
     /// Why it is never recorded as a whole, if so.
     pub fn obstacle(&self) -> Option<&'static str> {
-        let gas: Vec<usize> = self
-            .operations
-            .iter()
-            .filter_map(|operation| match operation {
-                Operation::Call { first, .. } => Some(first + 1),
-                _ => None,
-            })
-            .collect();
-        let reads_gas = |source: &Source| matches!(source, Source::Register(index) if gas.contains(index));
-        if self.outputs.iter().any(|(_, source)| reads_gas(source))
-            || self.operations.iter().any(|operation| operation.sources().iter().any(reads_gas))
-        {
-            return Some("it reads the gas of a call");
-        }
         let sends = |operation: &Operation| matches!(operation, Operation::Call { .. });
         if !self.operations.iter().any(sends) { Some("it makes no call") } else { None }
+    }
+
+    /// Registers that an operation or an output reads.
+    fn read_registers(&self) -> HashSet<usize> {
+        let outputs = self.outputs.iter().map(|(_, source)| *source);
+        let sources = self.operations.iter().flat_map(Operation::sources).chain(outputs);
+        let register = |source| match source {
+            Source::Register(index) => Some(index),
+            _ => None,
+        };
+        sources.filter_map(register).collect()
     }
 
     /// Run on one row under a recorder. False if its path is not modelled; the row has run all the same.
@@ -109,7 +108,7 @@ impl Program {
         registers.clear();
         registers.resize(self.registers, U256::ZERO);
         let nodes = vec![UNWRITTEN; self.registers];
-        let mut followed = Followed { words: Words { inputs, registers }, nodes, recorder };
+        let mut followed = Followed { words: Words { inputs, registers }, nodes, read: self.read_registers(), recorder };
         let mut modelled = true;
         for operation in &self.operations {
             if modelled {
@@ -202,19 +201,23 @@ fn call(
     for source in [template.to, template.sender] {
         row.fixed(source)?;
     }
-    if !row.fixed(template.value)?.is_zero() || !affords_any(&template.shape, runner.all) {
+    if !row.fixed(template.value)?.is_zero() {
         return Err(Stop::Unmodelled);
     }
+    let bill = bill(&template.shape, runner.all).ok_or(Unmodelled)?;
     let open = template.holes.iter().filter(|(_, source)| source.constant().is_none());
-    let holes = open.map(|(at, source)| (*at, row.get(*source).0)).collect();
+    let (places, words): (Vec<usize>, Vec<KnownWord>) = open.map(|(at, source)| (*at, row.get(*source))).unzip();
+    let holes = places.into_iter().zip(words.iter().map(|(node, _)| *node)).collect();
     let tx = template.transaction(&row.words)?;
     let (result, state) = machine.record_transaction(tx, row.recorder.begin(holes))?;
+    let gas = row.read.contains(&(first + 1)).then(|| row.recorder.gas_used(&result, &bill, &words)).transpose();
     let ended = row.recorder.ended(&result, sender, touched(&state, sender), commit, wanted);
     if commit {
         runner.all.commit(machine, state);
     }
     template.receive(machine, &mut row.words, &Answer::Interpreted(result), first, wanted)?;
     let words = ended?;
+    row.nodes[first + 1] = gas?.unwrap_or(UNWRITTEN);
     row.nodes[first] = row.recorder.constant(row.words.registers[first]).0;
     row.nodes[first + 2..first + 2 + words.len()].copy_from_slice(&words);
     Ok(())

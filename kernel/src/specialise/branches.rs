@@ -70,6 +70,10 @@ pub struct Leaf {
     accounts: Option<u64>,
     /// Whether it writes nothing but slots with numbers.
     is_plain: bool,
+    /// Those that the function makes a value for: the slot's number, which value, and which of the writes it is.
+    made: Vec<(u32, u32, u32)>,
+    /// Those that get the same value on every row: the slot's number, and which of the writes it is.
+    fixed: Vec<(u32, u32)>,
     writes: Vec<Write>,
     /// The words that are handed back, then the block's number and time.
     outputs: Vec<Word>,
@@ -225,6 +229,15 @@ fn leaf_of(all: &Specialiser, graph: &Graph, path: &Wanted<'_>, made: &HashMap<N
         value: word(write.value),
         place: write.place.map_or_else(|| Place::Keyed(word(write.original)), Place::Numbered),
     });
+    let writes: Vec<Write> = writes.collect();
+    let (mut written, mut fixed) = (Vec::new(), Vec::new());
+    for (at, write) in (0..).zip(&writes) {
+        match (&write.place, write.value) {
+            (Place::Numbered(number), Word::Made(value)) => written.push((*number, value, at)),
+            (Place::Numbered(number), Word::Fixed(_)) => fixed.push((*number, at)),
+            (Place::Keyed(_), _) => {}
+        }
+    }
     let leaf = Leaf {
         step: path.step,
         fresh: AtomicU32::default(),
@@ -232,7 +245,9 @@ fn leaf_of(all: &Specialiser, graph: &Graph, path: &Wanted<'_>, made: &HashMap<N
         touched: ending.touched.clone(),
         accounts: all.accounts(ending.touched.iter().chain(ending.nonces.iter().map(|(sender, _)| sender))),
         is_plain: ending.writes.iter().all(|write| write.place.is_some()),
-        writes: writes.collect(),
+        made: written,
+        fixed,
+        writes,
         outputs,
     };
     (leaf, nodes)
@@ -310,13 +325,15 @@ impl Leaf {
         for (sender, by) in &self.nonces {
             overlay.raise_nonce(*sender, *by);
         }
-        for write in &self.writes {
-            if let Place::Numbered(number) = write.place {
-                let value = write.value.get(made);
-                if overlay.plane.get(number) != Some(value) {
-                    overlay.plane.write(number, write.address, write.key.get(made), value);
-                }
-            }
+        let slot = |at: u32| {
+            let write = &self.writes[at as usize];
+            (write.address, write.key.get(made))
+        };
+        for (number, value, at) in &self.made {
+            overlay.plane.change(*number, &made[*value as usize], || slot(*at));
+        }
+        for (number, at) in &self.fixed {
+            overlay.plane.change(*number, &self.writes[*at as usize].value.get(made), || slot(*at));
         }
         self.tell(&mut row.block, outputs, made);
         true

@@ -30,20 +30,20 @@ pub struct Draft {
     sampled: usize,
 }
 
-/// Where the function's inputs come from.
+/// Where the function's inputs come from: the number of the input, and what it is.
+#[derive(Default)]
 pub struct Reads {
-    leaves: Vec<Leaf>,
+    words: usize,
+    holes: Vec<(u32, u32)>,
+    blocks: Vec<(u32, BlockField)>,
+    places: Vec<(u32, u32)>,
+    /// Accounts and keys of those places.
+    slots: Vec<(Address, U256)>,
+    keyed: Vec<(u32, Node)>,
     /// What keys of slots are computed from.
     keys: Graph,
     /// Expressions of `keys`, operands first.
     schedule: Vec<Node>,
-}
-
-enum Leaf {
-    Hole(u32),
-    Block(BlockField),
-    Place(u32, Address, U256),
-    Keyed(Node),
 }
 
 /// A path as code. It stands alone: what it needs of its site's graph is copied.
@@ -86,17 +86,20 @@ impl Reads {
         let keyed = |node: &Node| matches!(graph.expression(*node), Expression::Slot(..) | Expression::Account(..));
         let before = cone(graph, leaves.iter().copied().filter(keyed), true);
         let (keys, numbers) = graph.part(&before);
-        let leaf = |node: &Node| match graph.expression(*node) {
-            Expression::Input(at) => Leaf::Hole(*at),
-            Expression::Block(field) => Leaf::Block(*field),
-            Expression::Place(number, account, key) => Leaf::Place(*number, *account, *key),
-            _ => Leaf::Keyed(numbers[node]),
-        };
-        Self {
-            leaves: leaves.iter().map(leaf).collect(),
-            keys,
-            schedule: before.iter().map(|node| numbers[node]).collect(),
+        let schedule = before.iter().map(|node| numbers[node]).collect();
+        let mut reads = Self { words: leaves.len(), keys, schedule, ..Self::default() };
+        for (word, node) in (0..).zip(leaves) {
+            match graph.expression(*node) {
+                Expression::Input(at) => reads.holes.push((word, *at)),
+                Expression::Block(field) => reads.blocks.push((word, *field)),
+                Expression::Place(number, account, key) => {
+                    reads.places.push((word, *number));
+                    reads.slots.push((*account, *key));
+                }
+                _ => reads.keyed.push((word, numbers[node])),
+            }
         }
+        reads
     }
 
     /// Whether a row's plane has all that is read, besides its inputs and its block.
@@ -114,19 +117,17 @@ impl Reads {
                 return false;
             }
         }
-        inputs.clear();
-        for leaf in &self.leaves {
-            let word = match leaf {
-                Leaf::Hole(at) => row.input(*at),
-                Leaf::Block(field) => row.block(*field),
-                Leaf::Place(number, account, key) => match row.place(*number, *account, *key) {
-                    Ok(word) => word,
-                    Err(_) => return false,
-                },
-                Leaf::Keyed(node) => keys.get(*node),
-            };
-            inputs.extend_from_slice(word.as_limbs());
+        inputs.resize(4 * self.words, 0);
+        let (words, _) = inputs.as_chunks_mut::<4>();
+        for ((word, number), (account, key)) in self.places.iter().zip(&self.slots) {
+            match row.place(*number, *account, *key) {
+                Ok(value) => words[*word as usize] = *value.as_limbs(),
+                Err(_) => return false,
+            }
         }
+        self.holes.iter().for_each(|(word, at)| words[*word as usize] = *row.input(*at).as_limbs());
+        self.blocks.iter().for_each(|(word, field)| words[*word as usize] = *row.block(*field).as_limbs());
+        self.keyed.iter().for_each(|(word, node)| words[*word as usize] = *keys.get(*node).as_limbs());
         true
     }
 }

@@ -50,7 +50,7 @@ use program_site::ProgramSite;
 use row::RowView;
 pub use runner::Runner;
 pub use running::Row as RunningRow;
-pub use shape::{Shape, affords_any};
+pub use shape::{Shape, bill};
 use show::SiteShown;
 use site::Site;
 pub use statistics::SiteStatistics;
@@ -89,12 +89,13 @@ impl Mode {
     }
 }
 
-/// What a test spoils: the last guard of a call's path or of a program's, or the last write of a program's.
+/// What a test spoils: the last guard of a call's path or of a program's, the last write of a program's, or its gas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Guard,
     ProgramGuard,
     ProgramWrite,
+    ProgramGas,
 }
 
 impl Fault {
@@ -103,6 +104,7 @@ impl Fault {
             "guard" => Ok(Self::Guard),
             "program guard" => Ok(Self::ProgramGuard),
             "program write" => Ok(Self::ProgramWrite),
+            "program gas" => Ok(Self::ProgramGas),
             other => Err(format!("'{other}' is no fault")),
         }
     }
@@ -215,12 +217,18 @@ impl Specialiser {
         Some(Arc::clone(sites.entry(key).or_insert_with(new)))
     }
 
+    /// The paths of a program that has run before.
+    fn known_program(&self, program: &Program) -> Option<Arc<ProgramSite>> {
+        let known = self.programs.as_ref()?.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        known.get(&program.key()).map(Arc::clone)
+    }
+
     /// The paths of a program; none where there are too many, or where only calls are replayed.
     fn program(&self, program: &Program, machine: &mut Machine) -> Option<Arc<ProgramSite>> {
-        let (known, key) = (self.programs.as_ref()?, program.key());
-        if let Some(site) = known.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&key) {
-            return Some(Arc::clone(site));
+        if let Some(site) = self.known_program(program) {
+            return Some(site);
         }
+        let (known, key) = (self.programs.as_ref()?, program.key());
         let mut known = known.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let next = known.len();
         if next >= MOST_PROGRAMS && !known.contains_key(&key) {

@@ -50,7 +50,7 @@ impl ProgramSite {
         let site = Self {
             program: program.key().0,
             fingerprint: program.fingerprint(),
-            recorded: Recorded::new(index, u32::MAX),
+            recorded: Recorded::pinning(index, u32::MAX),
             growth: Mutex::default(),
             code: RwLock::default(),
             version: AtomicU64::default(),

@@ -22,6 +22,8 @@ pub struct Recorded {
     /// Its number among those of the fleet, and how often its paths were forgotten.
     index: u64,
     warm: u32,
+    /// Whether its paths ask for keys that hardly change.
+    pins: AtomicBool,
     generation: AtomicU64,
     pub paths: RwLock<Paths>,
     pub stale: Stale,
@@ -40,6 +42,7 @@ impl Recorded {
         Self {
             index,
             warm,
+            pins: AtomicBool::default(),
             generation: AtomicU64::default(),
             paths: RwLock::new(Paths::new(warm)),
             stale: Stale::default(),
@@ -48,6 +51,14 @@ impl Recorded {
             spare: Mutex::default(),
             counts: Arc::default(),
         }
+    }
+
+    /// The same for paths that ask for keys which hardly change.
+    pub fn pinning(index: u64, warm: u32) -> Self {
+        let mut new = Self::new(index, warm);
+        new.pins = AtomicBool::new(true);
+        new.paths.get_mut().unwrap_or_else(PoisonError::into_inner).tree.graph.pins.on = true;
+        new
     }
 
     /// The number of an ending among all there ever are in the fleet.
@@ -93,6 +104,7 @@ impl Recorded {
         let mut paths = self.paths.write().unwrap_or_else(PoisonError::into_inner);
         if self.stale.load(Acquire) {
             *paths = Paths::new(self.warm);
+            paths.tree.graph.pins.on = self.pins.load(Relaxed);
             all.held.fetch_sub(self.held.swap(0, Relaxed), Relaxed);
             self.full.store(false, Relaxed);
             self.generation.fetch_add(1, Release);
@@ -113,6 +125,7 @@ impl Recorded {
     pub fn take_up(&self, all: &Specialiser, folded: &[Fact], saved: SavedPaths, inputs: usize) -> bool {
         let number = |address, key| all.places.number(address, key);
         let Some(taken) = Paths::restored(saved, inputs, self.warm, number) else { return false };
+        self.pins.store(taken.tree.graph.pins.on, Relaxed);
         let graph = &taken.tree.graph;
         let writes = taken.tree.endings().flat_map(|ending| &ending.writes);
         let fixed = writes.filter_map(|write| Some(Fact::Slot(write.address, graph.as_constant(write.key)?)));
@@ -131,6 +144,10 @@ impl Recorded {
 
     /// Note how much its paths hold, after one was added.
     pub fn weigh(&self, all: &Specialiser, paths: &Paths) {
+        if paths.tree.graph.pins.outgrown {
+            self.pins.store(false, Relaxed);
+            self.stale.store(true, Release);
+        }
         let size = paths.tree.size();
         let others = all.held.load(Relaxed).saturating_sub(self.held.swap(size, Relaxed));
         all.held.store(others + size, Relaxed);

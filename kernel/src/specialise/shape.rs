@@ -9,12 +9,12 @@ use std::{
 };
 
 use revm::{
-    context_interface::cfg::GasParams,
+    context_interface::cfg::{GasId, GasParams},
     primitives::{HashMap, HashSet, U256},
 };
 
-use super::Specialiser;
-use crate::trace::DataGas;
+use super::{Fault, Specialiser};
+use crate::trace::{Bill, DataGas};
 
 /// Shapes that are remembered; one that comes again after that is a new one.
 const MOST_SHAPES: usize = 1 << 16;
@@ -87,9 +87,16 @@ impl Tariff {
     }
 }
 
-/// Whether the gas limit of a template allows its calldata, whatever fills the holes.
-pub fn affords_any(shape: &Shape, all: &Specialiser) -> bool {
-    Tariff::new(shape, &all.params).of(&vec![U256::MAX; shape.holes.len()]).is_some()
+/// What a template's transactions pay for; none where the gas limit may not allow the calldata.
+pub fn bill(shape: &Shape, all: &Specialiser) -> Option<Bill> {
+    let tariff = Tariff::new(shape, &all.params);
+    tariff.of(&vec![U256::MAX; shape.holes.len()])?;
+    let mut params = all.params.clone();
+    if all.fault == Some(Fault::ProgramGas) {
+        let id = GasId::sstore_set_without_load_cost();
+        params.override_gas([(id, params.get(id) + 1)]);
+    }
+    Some(Bill { base: tariff.base, byte: tariff.byte, params })
 }
 
 #[inline]

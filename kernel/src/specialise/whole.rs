@@ -50,6 +50,11 @@ impl Drop for Whole {
 }
 
 impl Runner<'_> {
+    /// Have the paths of a program at hand, if it has any.
+    pub fn prepare(&mut self, program: &Program) {
+        self.whole = self.all.known_program(program).map(|site| Whole::new(program.key(), site));
+    }
+
     /// Run a program on a row that has all it needs at hand; false, and nothing has happened, if it has not.
     pub fn run_at_once(
         &mut self,
@@ -63,8 +68,11 @@ impl Runner<'_> {
         if self.all.mode == Mode::Check || counts.is_due() || !self.all.is_usual(&row.block) {
             return false;
         }
-        let Some(code) = whole.ready().filter(|code| code.reads.is_plain()) else { return false };
         whole.take_inputs(inputs);
+        if !whole.is_ready() {
+            return false;
+        }
+        let Some(code) = whole.code.as_deref().filter(|code| code.reads.is_plain()) else { return false };
         let mut view = PlaneView { words: &whole.words, block: &row.block, plane: &row.overlay.plane };
         let Some(leaf) = code.run(&mut self.room, &mut view) else { return false };
         let fresh = leaf.fresh.load(Relaxed) < COMPARED;
@@ -97,7 +105,8 @@ impl Whole {
 
     fn run(&mut self, runner: &mut Runner<'_>, program: &Program, row: &mut Row<'_>) -> Result<(), Failure> {
         self.take_inputs(row.inputs);
-        if let Some(code) = self.ready()
+        let code = if self.is_ready() { self.code.clone() } else { None };
+        if let Some(code) = code
             && self.run_code(&code, runner, program, row)?
         {
             return Ok(());
@@ -120,18 +129,19 @@ impl Whole {
         self.words.extend(words.iter().map(|word| U256::from_be_bytes(*word)));
     }
 
-    /// Code that may be used. The order matters: paths are forgotten before they are fresh again.
-    fn ready(&mut self) -> Option<Arc<TreeCode>> {
+    /// Whether its code may be used. The order matters: paths are forgotten before they are fresh again.
+    fn is_ready(&mut self) -> bool {
         let recorded = &self.site.recorded;
         if recorded.is_stale() {
-            return None;
+            return false;
         }
         let (generation, version) = (recorded.generation(), self.site.version.load(Acquire));
         if version != self.version {
-            self.code.clone_from(&*self.site.code.try_read().ok()?);
+            let Ok(code) = self.site.code.try_read() else { return false };
+            self.code.clone_from(&code);
             self.version = version;
         }
-        self.code.as_ref().filter(|code| code.generation == generation).map(Arc::clone)
+        self.code.as_ref().is_some_and(|code| code.generation == generation)
     }
 
     /// Run the code on the row; false, and nothing has happened, if no path of it fits.

@@ -108,6 +108,7 @@ impl Course<'_> {
             && let Some(effects) = &mut self.effects
         {
             effects.choices.push(Choice { condition, gas });
+            effects.seen.insert(condition, peek(stack, 1));
         }
         Ok(Some(Join { at: passed.at, stack: joined }))
     }

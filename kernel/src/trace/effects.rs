@@ -12,7 +12,7 @@ use revm::{
 use super::{
     course::{Course, Step, Unmodelled},
     diamond::Choice,
-    ending::{LogShape, Store, Write},
+    ending::{LogShape, PathGas, Store, Write},
     graph::{BlockField, Expression, Field, Graph, Node, Part, Text, ZERO},
     instructions::{memory, peek},
     places::Places,
@@ -63,6 +63,10 @@ pub struct Effects<'a> {
     pub keys: Vec<(Address, Vec<U256>)>,
     transient: HashMap<Place, Node>,
     journal: Vec<Change>,
+    /// What slots held when the transaction began, of those that it has written.
+    begun: HashMap<Place, Node>,
+    /// Values on the recorded row of what gas depends on.
+    pub seen: HashMap<Node, U256>,
     pub stores: Vec<Store>,
     pub exponents: Vec<Node>,
     pub choices: Vec<Choice>,
@@ -81,6 +85,8 @@ impl<'a> Effects<'a> {
             keys: Vec::new(),
             transient: HashMap::default(),
             journal: Vec::new(),
+            begun: HashMap::default(),
+            seen: HashMap::default(),
             stores: Vec::new(),
             exponents: Vec::new(),
             choices: Vec::new(),
@@ -93,10 +99,21 @@ impl<'a> Effects<'a> {
     pub fn next_transaction(&mut self) {
         self.transient.clear();
         self.journal.clear();
+        self.begun.clear();
         self.stores.clear();
         self.exponents.clear();
         self.choices.clear();
         self.logs.clear();
+    }
+
+    /// What the transaction has cost so far, of which `spent` is all.
+    pub fn gas(&self, spent: u64) -> PathGas {
+        PathGas {
+            constant: spent,
+            stores: self.stores.clone(),
+            exponents: self.exponents.clone(),
+            choices: self.choices.clone(),
+        }
     }
 
     /// Slots that are left with another expression than they were found with.
@@ -262,6 +279,8 @@ impl<'a> Course<'a> {
         before: &mut impl Before,
     ) -> Result<Place, Unmodelled> {
         let place = (account, value);
+        self.pin(key, value)?;
+        let key = if self.is_pinned(key) { self.graph.constant(value) } else { key };
         let effects = self.effects()?;
         let at = match effects.keys.iter().position(|(address, _)| *address == account) {
             Some(at) => at,
@@ -324,11 +343,14 @@ impl<'a> Course<'a> {
         let key = self.node(self.operand(frame, 0)?, peek(stack, 0))?;
         let place = self.cell(account, key, peek(stack, 0), before)?;
         let new = self.node(self.operand(frame, 1)?, peek(stack, 1))?;
+        let found = before.slot(account, place.1)?;
         self.gas_varies += GAS_OF_STORE;
         let effects = self.effects()?;
         let cell = effects.cells.get_mut(&place).ok_or(Unmodelled)?;
         let present = std::mem::replace(&mut cell.current, new);
-        effects.stores.push(Store { original: cell.original, present, new, refunds: true });
+        let original = *effects.begun.entry(place).or_insert(present);
+        effects.seen.extend([(original, found), (new, peek(stack, 1))]);
+        effects.stores.push(Store { original, present, new, refunds: true });
         effects.journal.push(Change::Slot(place, present));
         frame.stack.truncate(frame.stack.len() - 2);
         Ok(())

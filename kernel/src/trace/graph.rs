@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     arithmetic::{compute, name, takes},
+    pins::Pins,
     surroundings::{Surroundings, Unread},
     values::{Values, write},
 };
@@ -77,11 +78,19 @@ pub struct Graph {
     known: HashMap<Expression, Node>,
     /// An upper bound of the bits each value has.
     bits: Vec<u16>,
+    pub pins: Pins,
+}
+
+impl Default for Graph {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Graph {
     pub fn new() -> Self {
-        let mut graph = Self { expressions: Vec::new(), known: HashMap::default(), bits: Vec::new() };
+        let (known, pins) = (HashMap::default(), Pins::default());
+        let mut graph = Self { expressions: Vec::new(), known, bits: Vec::new(), pins };
         graph.constant(U256::ZERO);
         graph
     }

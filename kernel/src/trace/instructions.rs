@@ -48,6 +48,7 @@ impl Course<'_> {
                 self.gas_varies += GAS_OF_EXP;
                 if let Some(effects) = &mut self.effects {
                     effects.exponents.push(nodes[1]);
+                    effects.seen.insert(nodes[1], peek(stack, 1));
                 }
             }
             let node = self.graph.pure(opcode, nodes);
@@ -197,7 +198,13 @@ impl Course<'_> {
                 let range = self.range(at, length)?;
                 self.pop(frame, 2)?;
                 let origins = frame.memory.slice(range.start, range.len());
-                let text = origins.text(&memory(interpreter, range), |node| self.is_pinned(node));
+                let bytes = memory(interpreter, range);
+                for part in origins.text(&bytes, |node| self.is_pinned(node)).parts {
+                    if part.length == 32 {
+                        self.pin(part.node, U256::from_be_slice(&bytes[part.at as usize..][..32]))?;
+                    }
+                }
+                let text = origins.text(&bytes, |node| self.is_pinned(node));
                 let origin =
                     if text.parts.is_empty() { Origin::Constant } else { Origin::Computed(self.graph.hash(text)) };
                 frame.stack.push(origin);

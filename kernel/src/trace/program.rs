@@ -13,6 +13,7 @@ use super::{
     course::Unmodelled,
     ending::{Ending, PathGas},
     functions::Known,
+    gas::Bill,
     graph::{BlockField, Field, Graph, Node, Part, Text, ZERO},
     places::Places,
     recorder::{Below, Recorder},
@@ -128,6 +129,11 @@ impl<'a> ProgramRecorder<'a> {
         self.ran = true;
         self.recorder.begin(holes);
         &mut self.recorder
+    }
+
+    /// The transaction has ended like this, before `ended`: the gas that it has used, with the words of its calldata.
+    pub fn gas_used(&mut self, result: &ExecutionResult, bill: &Bill, words: &[Known]) -> Result<Node, Unmodelled> {
+        self.recorder.gas_used(bill, words, result.is_success())
     }
 
     /// The transaction has ended like this; returns the first words of its output.

@@ -17,7 +17,9 @@ use revm::{
 use super::{
     course::{Course, Step, Unmodelled},
     effects::{Before, Checkpoint, Effects},
-    ending::{Ending, PathGas},
+    ending::Ending,
+    functions::Known,
+    gas::Bill,
     graph::{Graph, Node},
     layout::Layout,
     places::Places,
@@ -87,6 +89,12 @@ impl<'a> Recorder<'a> {
         (self.least_gas, self.output, self.spent) = (u64::MAX, None, 0);
     }
 
+    /// Gas that the transaction uses, as an expression, with the words of its calldata.
+    pub fn gas_used(&mut self, bill: &Bill, words: &[Known], success: bool) -> Result<Node, Unmodelled> {
+        let gas = self.course.effects.as_ref().ok_or(Unmodelled)?.gas(self.spent);
+        Ok(self.course.gas_used(&gas, bill, words, success))
+    }
+
     /// The transaction has ended; where the origins of its output are, unless it was not modelled.
     pub fn ended(&mut self, commit: bool) -> Result<Bytes, Unmodelled> {
         if !commit && let Some(effects) = &mut self.course.effects {
@@ -140,12 +148,7 @@ impl<'a> Recorder<'a> {
         }
         let output = self.output.as_ref()?.text(bytes, |node| self.course.is_pinned(node));
         let writes = effects.writes(self.course.graph);
-        let gas = PathGas {
-            constant: self.spent,
-            stores: effects.stores,
-            exponents: effects.exponents,
-            choices: effects.choices,
-        };
+        let gas = effects.gas(self.spent);
         let nonces = Vec::new();
         Some(Ending { success, ran: self.spent > 0, output, gas, writes, logs: effects.logs, touched, nonces })
     }

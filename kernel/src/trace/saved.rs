@@ -15,17 +15,24 @@ use super::{
 pub struct SavedTree {
     expressions: Vec<Expression>,
     steps: Vec<Step>,
+    /// Whether its paths ask for keys that hardly change.
+    pins: bool,
 }
 
 impl Tree {
     pub fn saved(&self) -> SavedTree {
-        SavedTree { expressions: self.graph.expressions().to_vec(), steps: self.steps.clone() }
+        SavedTree {
+            expressions: self.graph.expressions().to_vec(),
+            steps: self.steps.clone(),
+            pins: self.graph.pins.on,
+        }
     }
 
     /// Take a saved tree up, of calls with so many `inputs`. Slots get the numbers that they have here. None where it does
     /// not hold together.
     pub fn restored(saved: SavedTree, inputs: usize, number: impl Fn(Address, U256) -> Option<u32>) -> Option<Self> {
         let mut graph = Graph::new();
+        graph.pins.on = saved.pins;
         for (at, mut expression) in saved.expressions.into_iter().enumerate() {
             if let Expression::Place(place, address, key) = &mut expression {
                 *place = number(*address, *key)?;
