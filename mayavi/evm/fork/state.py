@@ -107,7 +107,11 @@ class ForkState:
 
     def _require_code(self, to: bytes, what: str) -> None:
         # In the EVM, a call of an account without code succeeds. Precompiles, at the lowest addresses, have none.
-        if not self._fetcher.run(lambda: self._evm.has_code(to)) and any(to[:18]):
+        try:
+            there = self._evm.has_code(to)
+        except (_kernel.MissingState, RuntimeError):
+            there = self._fetcher.run(lambda: self._evm.has_code(to))
+        if not there and any(to[:18]):
             raise NoCode(f"{what} {self.name(to)}: no contract stands there", "check the address and the chain")
 
     # -- accounts -----------------------------------------------------------------------------------------------------
