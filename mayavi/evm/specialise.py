@@ -64,6 +64,11 @@ class Specialised:
         if (at_work := self._at_work.pop(id(kernel), None)) is not None:
             self._sites += _since(*at_work)
 
+    def stop(self) -> None:
+        """Count nothing more, and forget what was counted."""
+        self._at_work.clear()
+        self._sites.clear()
+
     def add(self, sites: Iterable[dict[str, Any]]) -> None:
         """Count call sites of another process too."""
         self._sites += sites
