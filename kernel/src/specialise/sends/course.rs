@@ -43,10 +43,8 @@ impl Course<'_> {
     /// What the end of a path tells about its transaction.
     pub fn result(&self, ending: &Ending, values: &Values) -> ExecutionResult {
         let (spent, refunded) = ending.gas.spent(values, &self.site.params, self.data, ending.success);
-        let gas = ResultGas::default()
-            .with_total_gas_spent(spent)
-            .with_refunded(refunded)
-            .with_floor_gas(self.data.floor);
+        let gas =
+            ResultGas::default().with_total_gas_spent(spent).with_refunded(refunded).with_floor_gas(self.data.floor);
         let output = Bytes::from(values.write(&ending.output));
         if !ending.success {
             return ExecutionResult::Revert { gas, logs: Vec::new(), output };

@@ -11,7 +11,7 @@ mod site;
 
 use std::sync::{
     Arc, Mutex, PoisonError, RwLock, TryLockError,
-    atomic::{AtomicBool, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
 };
 
 use revm::{
@@ -77,6 +77,8 @@ impl Site {
 pub struct Sends {
     sites: RwLock<HashMap<Key, Arc<Site>>>,
     places: Places,
+    /// Expressions and steps of all sites.
+    held: AtomicUsize,
     /// A test's fault: recordings leave out their last guard.
     fault: AtomicBool,
 }

@@ -18,6 +18,8 @@ use crate::{
 const CALLS_A_RECORDING: u64 = 16;
 const HITS_A_RECORDING: u64 = 8;
 const MOST_RECORDINGS: u64 = 4_096;
+/// Expressions and steps of all sites of a world, about 150 bytes each.
+const MOST_HELD: usize = 1 << 19;
 
 /// An interpreted transaction, its path, and what the path takes for constant.
 struct Followed {
@@ -32,7 +34,8 @@ impl Paths {
         let counts = &course.site.counts;
         let paid = counts.calls.load(Relaxed) / CALLS_A_RECORDING + counts.hits.load(Relaxed) / HITS_A_RECORDING;
         let paid = if course.sending.mode == Mode::Check { paid + 64 } else { paid };
-        counts.recordings.load(Relaxed) < paid.min(MOST_RECORDINGS) && self.tree.graph.len() < MOST_NODES
+        let room = self.tree.graph.len() < MOST_NODES && course.sends.held.load(Relaxed) < MOST_HELD;
+        room && counts.recordings.load(Relaxed) < paid.min(MOST_RECORDINGS)
     }
 
     /// Interpret a transaction, keep it, and know its path from now on.
@@ -60,6 +63,8 @@ impl Paths {
         } else {
             counts.discarded.fetch_add(1, Relaxed);
         }
+        let before = std::mem::replace(&mut self.held, self.tree.size());
+        course.sends.held.fetch_add(self.held.wrapping_sub(before), Relaxed); // less is a wrapped number
         counts.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
         course.machine.overlay().apply(state);
         Ok(result)

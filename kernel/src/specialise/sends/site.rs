@@ -37,6 +37,8 @@ pub struct Paths {
     pub watch: Watch,
     pub known: HashMap<usize, Known>,
     pub values: Values,
+    /// Its share of what all sites hold.
+    pub held: usize,
 }
 
 impl Paths {
@@ -48,13 +50,14 @@ impl Paths {
             watch: Watch::default(),
             known: HashMap::default(),
             values: Values::default(),
+            held: 0,
         }
     }
 
     /// Forget all paths.
     pub fn forget(&mut self) {
-        let watch = std::mem::take(&mut self.watch);
-        *self = Self { watch, ..Self::new(self.block.clone()) };
+        let (watch, held) = (std::mem::take(&mut self.watch), self.held);
+        *self = Self { watch, held, ..Self::new(self.block.clone()) };
     }
 
     /// Whether the block is as in every recording, but for what recordings leave open.

@@ -59,7 +59,8 @@ impl Ground {
             if !reader.is_written(*address) {
                 continue;
             }
-            let differs = |(key, value): &&(U256, U256)| reader.written(*address, *key).is_some_and(|now| now != *value);
+            let differs =
+                |(key, value): &&(U256, U256)| reader.written(*address, *key).is_some_and(|now| now != *value);
             let changed: Vec<Fact> = slots.iter().filter(differs).map(|(key, _)| Fact::Slot(*address, *key)).collect();
             if !changed.is_empty() {
                 holds = false;
