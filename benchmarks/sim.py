@@ -19,6 +19,7 @@ from benchmarks.timing import in_turns
 from mayavi.agents.base import Agent
 from mayavi.agents.liquidation.liquidator import LiquidatorAgent
 from mayavi.agents.trading.arbitrageur import ArbitrageurAgent
+from mayavi.evm.specialise import specialised
 from mayavi.scenarios.build.build import Built, build
 from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.run.request import RunRequest, versions
@@ -105,17 +106,18 @@ def population(section: Section, effort: Effort, folder: Path) -> None:
 
 
 def kept_reads(section: Section, effort: Effort) -> None:
-    """Compare depeg_cascade with reads by kept paths and by recordings for each batch alone; rows must agree."""
+    """Compare depeg_cascade with reads and transactions by kept paths, and without; rows must agree."""
     count, steps = (100, 10) if effort.quick else (1_000, STEPS)
     scenario = cascade(count, steps)
     digests = set()
 
     def acted(mode: str) -> float:
-        built = prepared(scenario)
-        built.world.fork.specialise = mode
-        began = time.process_time()
-        digests.add(ticked(scenario, built).digest)
-        return time.process_time() - began
+        with specialised(mode) as work:
+            built = prepared(scenario)
+            built.world.fork.read_within(work)
+            began = time.process_time()
+            digests.add(ticked(scenario, built).digest)
+            return time.process_time() - began
 
     timings = in_turns({mode: partial(acted, mode) for mode in ("off", "on")}, effort.rounds(RUN_ROUNDS))
     if len(digests) > 1:

@@ -1,10 +1,10 @@
 """`python -m benchmarks.sweep`: runs of one scenario per second of processor time, and where that time goes.
 
-    python -m benchmarks.sweep                                 # 40 runs of depeg_cascade
-    python -m benchmarks.sweep --scenario morpho_depeg --runs 10 --json
+    python -m benchmarks.sweep                                 # 1,000 runs of aave_borrower, in about three minutes
+    python -m benchmarks.sweep --scenario depeg_cascade --runs 20 --json
 
-The same seeds are run one by one, each as `mayavi run` does it in a warm process, and as a sweep on one process.
-Digests must be equal; exit code 1 if they are not.
+The same seeds are run as sweeps on one process with `specialise` off and on, in turns, and a few of them one by one,
+each as `mayavi run` does it in a warm process. Digests must be equal; exit code 1 if they are not.
 """
 
 from __future__ import annotations
@@ -22,33 +22,53 @@ import mayavi
 from mayavi.scenarios.run.result import Run
 
 PARTS = ("kernel", "agents", "hooks", "prepare", "store", "engine")
+TURNS = 4
+"""Sweeps of each mode that the seeds are divided into."""
+ALONE = 20
+"""Seeds that are run one by one too, at most."""
 
 
 def measure(scenario: str, runs: int) -> dict[str, Any]:
-    """Run the seeds both ways in turns, and compare."""
+    """Run the seeds each way in turns, and compare."""
     seeds = range(1, runs + 1)
+    found: dict[str, list[Run]] = {"off": [], "on": []}
+    seconds = dict.fromkeys(found, 0.0)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         mayavi.run(scenario, seed=0, threads=1, store=root / "first.duckdb")  # imports, the replica, compiled texts
-        alone, alone_s = timed(lambda: [one(scenario, seed, root) for seed in seeds])
-        together, together_s = timed(
-            lambda: mayavi.sweep(scenario, seeds=seeds, jobs=1, store=root / "sweep.duckdb").runs
-        )
-    spent = {part: sum(run.timings.get(part, 0.0) for run in together) for part in PARTS}
+        few = seeds[:ALONE]
+        alone, alone_s = timed(lambda: [one(scenario, seed, root) for seed in few])
+        size = -(-runs // TURNS)
+        for start in range(0, runs, size):
+            for mode in found:
+                store, some = root / f"{mode}-{start}.duckdb", seeds[start : start + size]
+                done, spent = timed(lambda: swept(scenario, some, store, mode))  # noqa: B023
+                found[mode] += done
+                seconds[mode] += spent
+    times = {part: sum(run.timings.get(part, 0.0) for run in found["on"]) for part in PARTS}
+    differ = sum(a.digest != b.digest for a, b in zip(found["off"], found["on"], strict=True))
+    differ += sum(a.digest != b.digest for a, b in zip(alone, found["on"], strict=False))
     return {
         "scenario": scenario,
         "runs": runs,
-        "differences": sum(a.digest != b.digest for a, b in zip(alone, together, strict=True)),
-        "alone_runs_per_cpu_second": runs / alone_s,
-        "sweep_runs_per_cpu_second": runs / together_s,
-        "gain": alone_s / together_s,
-        "shares": {part: seconds / sum(spent.values()) for part, seconds in spent.items()},
+        "differences": differ,
+        "alone_runs_per_cpu_second": len(few) / alone_s,
+        "off_runs_per_cpu_second": runs / seconds["off"],
+        "sweep_runs_per_cpu_second": runs / seconds["on"],
+        "gain": alone_s / len(few) / (seconds["on"] / runs),
+        "gain_against_off": seconds["off"] / seconds["on"],
+        "shares": {part: spent / sum(times.values()) for part, spent in times.items()},
     }
 
 
 def one(scenario: str, seed: int, root: Path) -> Run:
     """Run one seed, with its own rows in the store."""
     return mayavi.run(scenario, seed=seed, threads=1, store=root / "alone.duckdb")
+
+
+def swept(scenario: str, seeds: Sequence[int], store: Path, mode: str) -> Sequence[Run]:
+    """Run seeds as a sweep on one process."""
+    return mayavi.sweep(scenario, seeds=seeds, jobs=1, store=store, specialise=mode).runs
 
 
 def timed(work: Callable[[], Sequence[Run]]) -> tuple[Sequence[Run], float]:
@@ -62,8 +82,9 @@ def describe(found: dict[str, Any]) -> str:
     shares = ", ".join(f"{part} {share:.0%}" for part, share in found["shares"].items())
     return (
         f"{found['scenario']}: {found['runs']:,} runs, {found['sweep_runs_per_cpu_second']:.2f} a second of processor"
-        f" time as a sweep, {found['alone_runs_per_cpu_second']:.2f} one by one ({found['gain']:.2f} ×);"
-        f" {found['differences']:,} digests differ; time of a run: {shares}"
+        f" time as a sweep, {found['off_runs_per_cpu_second']:.2f} with specialise=off"
+        f" ({found['gain_against_off']:.2f} ×), {found['alone_runs_per_cpu_second']:.2f} one by one"
+        f" ({found['gain']:.2f} ×); {found['differences']:,} digests differ; time of a run: {shares}"
     )
 
 
@@ -71,9 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure one scenario."""
     parser = argparse.ArgumentParser("python -m benchmarks.sweep", description=__doc__.split("\n")[0])
     parser.add_argument(
-        "--scenario", default="depeg_cascade", help="scenario of the library, or a file (depeg_cascade)"
+        "--scenario", default="aave_borrower", help="scenario of the library, or a file (aave_borrower)"
     )
-    parser.add_argument("--runs", type=int, default=40, help="number of seeds (40)")
+    parser.add_argument("--runs", type=int, default=1_000, help="number of seeds (1,000)")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     asked = parser.parse_args(arguments)
     if asked.runs < 1:

@@ -22,7 +22,7 @@ use crate::{
     machine::{Failure, Machine, Rules, Settings, with_row},
     overlay::{Overlay, Row},
     receipt::{Receipt, output},
-    specialise::Mode,
+    specialise::{Mode, sends::Sending},
     state::State,
     stopwatch::Stopwatch,
     world::{Base, BaseAccount, World, info_with_code},
@@ -53,7 +53,7 @@ pub struct Evm {
     pub probe: bool,
     /// Time spent executing, reading, writing and snapshotting here; a copy starts at zero.
     pub stopwatch: Stopwatch,
-    /// Whether batches of views are replayed by paths that are kept.
+    /// Whether views and transactions are replayed by paths that are kept.
     pub specialise: Option<Mode>,
 }
 
@@ -354,7 +354,17 @@ impl Evm {
     ) -> PyResult<Receipt> {
         let nonce = self.nonce_for(py, &sender)?;
         let tx = transaction(target(to), data, sender, value.0, gas, gas_price, priority_fee, nonce);
-        self.run(py, |machine, _| machine.run_and_commit(tx)).map(Receipt::new)
+        let mode = self.specialise.filter(|_| !self.probe && self.world.closed);
+        let (world, settings) = (Arc::clone(&self.world), self.settings);
+        self.run(py, |machine, block| {
+            if let Some(mode) = mode
+                && let Some(result) = world.sends.run(machine, &Sending { tx: &tx, block, settings, mode })?
+            {
+                return Ok(result);
+            }
+            machine.run_and_commit(tx)
+        })
+        .map(Receipt::new)
     }
 
     /// Execute under a tracer: the receipt and the frames in the order they began.

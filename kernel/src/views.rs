@@ -176,9 +176,10 @@ impl Evm {
         Ok(())
     }
 
-    /// Counts of every call site of views, of all forks of this world.
+    /// Counts of every call site of views and transactions, of all forks of this world.
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.world.views.statistics().into_iter().map(|site| site.into_python(py)).collect()
+        let sites = self.world.views.statistics().into_iter().chain(self.world.sends.statistics());
+        sites.map(|site| site.into_python(py)).collect()
     }
 
     /// Wait until every path that was asked for is compiled.
@@ -186,9 +187,10 @@ impl Evm {
         py.detach(|| self.world.views.finish_compiling());
     }
 
-    /// Let recordings of views forget a guard from now on, so that a test can see it found.
+    /// Let recordings forget a guard from now on, so that a test can see it found.
     fn seed_fault(&self) {
         self.world.views.seed_fault();
+        self.world.sends.seed_fault();
     }
 }
 

@@ -9,7 +9,11 @@ use revm::{
     state::{AccountId, AccountInfo},
 };
 
-use crate::{database::Miss, proven::Proven, specialise::views::Views};
+use crate::{
+    database::Miss,
+    proven::Proven,
+    specialise::{sends::Sends, views::Views},
+};
 
 /// One account below all overlays.
 #[derive(Clone, Debug)]
@@ -74,6 +78,8 @@ pub struct World {
     pub proven: Option<Arc<Proven>>,
     /// Recorded views, of all forks of this world.
     pub views: Views,
+    /// Recorded transactions, likewise.
+    pub sends: Sends,
 }
 
 impl World {
@@ -85,6 +91,7 @@ impl World {
             learnt: RwLock::new(Base::default()),
             proven: None,
             views: Views::default(),
+            sends: Sends::default(),
         })
     }
 
@@ -98,6 +105,7 @@ impl World {
             learnt,
             proven: Some(proven),
             views: Views::default(),
+            sends: Sends::default(),
         })
     }
 

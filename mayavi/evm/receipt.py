@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from mayavi._kernel import Receipt as KernelReceipt
@@ -17,6 +18,10 @@ class Log(NamedTuple):
     address: bytes
     topics: tuple[bytes, ...]
     data: bytes
+
+
+_LOG = partial(tuple.__new__, Log)
+"""A log of a triple, without a call of Python's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class Receipt:
     @classmethod
     def of(cls, kernel: KernelReceipt) -> Receipt:
         """Convert a receipt of the kernel."""
-        logs = tuple(Log(address, tuple(topics), data) for address, topics, data in kernel.logs)
+        logs = tuple([_LOG((address, (*topics,), data)) for address, topics, data in kernel.logs])
         return cls(kernel.success, kernel.gas_used, kernel.output, logs, kernel.created, kernel.reason)
 
     @property

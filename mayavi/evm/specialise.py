@@ -35,6 +35,10 @@ SECONDS = {"record_seconds": "seconds", "compile_seconds": "compile_seconds"}
 """Sums of seconds, and the names that a call site has for them."""
 
 
+_NOTHING: dict[str, Any] = {**dict.fromkeys((*COUNTS, *SECONDS.values()), 0), "misses": {}}
+"""Counts of a call site that nobody has used."""
+
+
 class Replaying(Protocol):
     """Something that replays calls and counts them: the kernel's fleet."""
 
@@ -59,6 +63,11 @@ class Specialised:
     def _ended(self, kernel: Replaying) -> None:
         if (at_work := self._at_work.pop(id(kernel), None)) is not None:
             self._sites += _since(*at_work)
+
+    def stop(self) -> None:
+        """Count nothing more, and forget what was counted."""
+        self._at_work.clear()
+        self._sites.clear()
 
     def add(self, sites: Iterable[dict[str, Any]]) -> None:
         """Count call sites of another process too."""
@@ -125,6 +134,9 @@ def _since(kernel: Replaying, before: Mapping[Hashable, Mapping[str, Any]]) -> l
     found = []
     for site in _counts(kernel):
         earlier = before.get(_place(site), {})
+        if site == earlier:
+            found.append(site | _NOTHING)
+            continue
         counts = {name: site[name] - earlier.get(name, 0) for name in (*COUNTS, *SECONDS.values()) if name in site}
         old = earlier.get("misses", {})
         misses = {guard: count - old.get(guard, 0) for guard, count in site.get("misses", {}).items()}

@@ -17,6 +17,7 @@ mod recording;
 mod row;
 mod runner;
 mod running;
+pub mod sends;
 mod shape;
 mod show;
 mod site;

@@ -384,7 +384,7 @@ impl Site {
 }
 
 /// The gas of the recorded call is known as a whole: what does not vary is the rest.
-fn settle_gas(ending: &mut Ending, values: &Values, params: &GasParams) {
+pub fn settle_gas(ending: &mut Ending, values: &Values, params: &GasParams) {
     let (varying, _) = ending.gas.varying(values, params);
     ending.gas.constant = ending.gas.constant.saturating_sub(varying);
 }

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use revm::{
     bytecode::opcode as op,
-    primitives::{HashSet, U256},
+    primitives::{Address, HashSet, U256},
 };
 
 use super::{
     effects::Effects,
-    graph::{Expression, Graph, Node},
+    graph::{Expression, Graph, Node, ZERO},
     shadow::{ByteOrigin, Frame, Origin},
     tree::{Guard, Instruction, Origins},
 };
@@ -40,6 +40,8 @@ pub struct Course<'a> {
     pub gas_varies: u64,
     /// What a transaction does; none for a view, whose state does not change.
     pub effects: Option<Effects<'a>>,
+    /// The sender and its address here, where it varies.
+    pub sender: Option<(Node, U256)>,
 }
 
 impl<'a> Course<'a> {
@@ -54,6 +56,7 @@ impl<'a> Course<'a> {
             late: None,
             gas_varies,
             effects,
+            sender: None,
         }
     }
 
@@ -146,6 +149,17 @@ impl<'a> Course<'a> {
             Origin::Computed(node) => Ok(node),
             Origin::Gas => Err(Unmodelled),
         }
+    }
+
+    /// An account is looked at. Whether it is the sender decides what that costs and shows: the sender itself is not
+    /// modelled, all others are told apart from it.
+    pub fn look_at(&mut self, address: Address) -> Step {
+        let Some((sender, value)) = self.sender else { return Ok(()) };
+        let word = U256::from_be_slice(address.as_slice());
+        let other = self.graph.constant(word);
+        let same = self.graph.pure(op::EQ, [sender, other, ZERO]);
+        self.require_truth(self.origin(same), U256::from(value == word))?;
+        if value == word { Err(Unmodelled) } else { Ok(()) }
     }
 
     pub fn origin(&self, node: Node) -> Origin {

@@ -201,6 +201,12 @@ impl<'a> Course<'a> {
                 let node = self.block(field);
                 self.replace(frame, 0, node)?;
             }
+            op::ORIGIN | op::CALLER if opcode == op::ORIGIN || frame.by_sender => match self.sender {
+                Some((sender, _)) => self.replace(frame, 0, sender)?,
+                None => return Ok(false),
+            },
+            // Fees are paid outside the recording.
+            op::GASPRICE if self.sender.is_some() => return Err(Unmodelled),
             op::SELFBALANCE => {
                 let address = self.graph.constant(U256::from_be_slice(account.as_slice()));
                 let node = self.graph.account(Field::Balance, address);
@@ -211,6 +217,7 @@ impl<'a> Course<'a> {
                 // Whether an account has been looked at before decides what a look costs: it must be the same one.
                 self.require(self.operand(frame, 0)?, word)?;
                 let address = Address::from_word(word.into());
+                self.look_at(address)?;
                 if opcode == op::BALANCE {
                     let node = self.graph.constant(word);
                     let node = self.graph.account(Field::Balance, node);

@@ -81,12 +81,18 @@ impl PathGas {
         (spent, refund)
     }
 
-    /// Gas used by the whole transaction.
-    pub fn used(&self, values: &Values, params: &GasParams, data: DataGas, success: bool) -> u64 {
+    /// Gas spent by the whole transaction, and its refund after the cap.
+    pub fn spent(&self, values: &Values, params: &GasParams, data: DataGas, success: bool) -> (u64, u64) {
         let (varying, refund) = self.varying(values, params);
         let spent = data.intrinsic + self.constant + varying;
         let refund = if success { refund.max(0) as u64 } else { 0 };
-        (spent - refund.min(spent / params.max_refund_quotient())).max(data.floor)
+        (spent, refund.min(spent / params.max_refund_quotient()))
+    }
+
+    /// Gas used by the whole transaction.
+    pub fn used(&self, values: &Values, params: &GasParams, data: DataGas, success: bool) -> u64 {
+        let (spent, refund) = self.spent(values, params, data, success);
+        (spent - refund).max(data.floor)
     }
 }
 

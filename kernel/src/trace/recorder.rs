@@ -7,7 +7,7 @@ use revm::{
     Database, Inspector,
     context::{ContextTr, result::ExecutionResult},
     interpreter::{
-        CallInputs, CallOutcome, CreateInputs, CreateOutcome, Interpreter,
+        CallInputs, CallOutcome, CallScheme, CreateInputs, CreateOutcome, Interpreter,
         interpreter::EthInterpreter,
         interpreter_types::{InputsTr, Jumps},
     },
@@ -111,6 +111,20 @@ impl<'a> Recorder<'a> {
         let nodes: Vec<_> = holes.iter().enumerate().map(|(hole, at)| (*at, 32, graph.input(hole))).collect();
         let varies = GAS_OF_BYTE * 32 * holes.len() as u64 + STIPEND;
         Self::over(Course::new(graph, varies, Some(Effects::new(watch, places))), Bytes::of_words(nodes))
+    }
+
+    /// The same from a sender that varies too: it is the input after those of `holes`.
+    pub fn of_sent(
+        graph: &'a mut Graph,
+        holes: &[usize],
+        sender: Address,
+        watch: &'a Watch,
+        places: &'a Places,
+    ) -> Self {
+        let mut recorder = Self::of_transaction(graph, holes, watch, places);
+        let node = recorder.course.graph.input(holes.len());
+        recorder.course.sender = Some((node, U256::from_be_slice(sender.as_slice())));
+        recorder
     }
 
     fn over(course: Course<'a>, calldata: Bytes) -> Self {
@@ -236,6 +250,9 @@ impl<CTX: ContextTr> Inspector<CTX, EthInterpreter> for Recorder<'_> {
     fn call(&mut self, context: &mut CTX, inputs: &mut CallInputs) -> Option<CallOutcome> {
         self.attempt(|recorder| {
             let mut checkpoint = Checkpoint::default();
+            for address in [inputs.bytecode_address, inputs.target_address] {
+                recorder.course.look_at(address)?;
+            }
             if let Some(effects) = &mut recorder.course.effects {
                 if inputs.transfers_value() {
                     return Err(Unmodelled);
@@ -246,6 +263,8 @@ impl<CTX: ContextTr> Inspector<CTX, EthInterpreter> for Recorder<'_> {
                 }
                 checkpoint = effects.checkpoint();
             }
+            let delegated = inputs.scheme == CallScheme::DelegateCall;
+            let by_sender = recorder.frames.last().is_none_or(|caller| delegated && caller.by_sender);
             let calldata = match recorder.frames.last_mut() {
                 None => recorder.calldata.clone(),
                 Some(caller) => {
@@ -254,7 +273,7 @@ impl<CTX: ContextTr> Inspector<CTX, EthInterpreter> for Recorder<'_> {
                     calldata
                 }
             };
-            recorder.frames.push(Frame { calldata, checkpoint, ..Frame::default() });
+            recorder.frames.push(Frame { calldata, checkpoint, by_sender, ..Frame::default() });
             Ok(())
         });
         None

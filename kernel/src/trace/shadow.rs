@@ -168,4 +168,6 @@ pub struct Frame {
     pub join: Option<Join>,
     /// The effects of the transaction when it began.
     pub checkpoint: Checkpoint,
+    /// Whether its caller is the sender of the transaction.
+    pub by_sender: bool,
 }

@@ -207,8 +207,8 @@ impl Tree {
         true
     }
 
-    /// What is still to be computed for these expressions, operands first.
-    fn schedule(&mut self, wanted: impl IntoIterator<Item = Node>) -> Vec<Node> {
+    /// What is still to be computed for these expressions after the path that was inserted last, operands first.
+    pub fn schedule(&mut self, wanted: impl IntoIterator<Item = Node>) -> Vec<Node> {
         let mut open: Vec<Node> = wanted.into_iter().collect();
         let mut schedule = Vec::new();
         while let Some(node) = open.pop() {

@@ -160,7 +160,8 @@ class LiquidatorAgent(Agent):
         self._looked_at_step, self._limited_now = step_idx, no_limits()
         healths = read_healths(world, self.lending, self.watched)
         rows = np.flatnonzero(healths.liquidatable).tolist()
-        factors = {self.watched[row]: healths.health_factor_wad[row] for row in rows}
+        exact = healths.factors[rows].tolist()  # those that can be liquidated are below 2**64
+        factors = {self.watched[row]: factor for row, factor in zip(rows, exact, strict=True)}
         ready = self._ready(world, factors)
         if not rows:
             return self.rests(f"none of {len(self.watched)} can be liquidated")

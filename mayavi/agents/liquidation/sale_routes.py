@@ -75,14 +75,14 @@ class _OverV3:
         from mayavi.protocols.uniswap.market import UniswapV3
 
         self._fork, self._route = fork, Route.of(fork, route)
-        self._given, self._uniswap = route, UniswapV3(fork)
+        self._uniswap = UniswapV3(fork)
         self.token_in, self.token_out = self._route.token_in, self._route.token_out
 
     def quotes(self, amounts: Sequence[int]) -> list[int]:
-        return [each.amount_out for each in self._uniswap.quote_exact_inputs(self._given, list(amounts))]
+        return [each.amount_out for each in self._uniswap.quote_exact_inputs(self._route, list(amounts))]
 
     def sell(self, amount: int, least: int, sender: bytes) -> int:
-        return self._uniswap.swap_exact_input(self._given, amount, sender=sender, min_amount_out=least).amount_out
+        return self._uniswap.swap_exact_input(self._route, amount, sender=sender, min_amount_out=least).amount_out
 
     def calls(self, amount: int, least: int, recipient: bytes) -> list[Call]:
         from mayavi.protocols.uniswap.router import Router

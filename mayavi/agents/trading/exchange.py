@@ -50,13 +50,20 @@ class UniswapExchange:
 
         return UniswapV3(self.fork)
 
+    @cached_property
+    def way(self) -> RouteLike:
+        """The route with the addresses of its tokens."""
+        from mayavi.protocols.uniswap.route import Route
+
+        return Route.of(self.fork, self.route)
+
     def needed_for(self, amount_out: int) -> int:
         """Return the quoter's exact amount."""
-        return self.uniswap.quote_exact_output(self.route, amount_out).amount_in
+        return self.uniswap.quote_exact_output(self.way, amount_out).amount_in
 
     def sell(self, amount_in: int, *, sender: bytes) -> Sale:
         """Sell `amount_in` over the route."""
-        swap = self.uniswap.swap_exact_input(self.route, amount_in, sender=sender)
+        swap = self.uniswap.swap_exact_input(self.way, amount_in, sender=sender)
         return Sale(swap.amount_in, swap.amount_out)
 
 

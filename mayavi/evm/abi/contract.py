@@ -52,6 +52,7 @@ class Contract:
         self.interface = Interface.of(abi, name)
         self.fork = fork
         self.__label = name or self.interface.name  # mangled, as no function may be hidden by it
+        self.__bound: dict[str, BoundFunction] = {}
 
     def __getattr__(self, name: str) -> BoundFunction:
         if name.startswith("__") or "interface" not in self.__dict__:  # not initialised yet, as while unpickling
@@ -64,9 +65,11 @@ class Contract:
         return bound
 
     def __getitem__(self, name: str) -> BoundFunction:
-        if "(" in name:
-            return BoundFunction(self, [self.interface.function(name)])
-        return BoundFunction(self, self.interface.overloads(name))
+        bound = self.__bound.get(name)
+        if bound is None:
+            overloads = [self.interface.function(name)] if "(" in name else self.interface.overloads(name)
+            bound = self.__bound[name] = BoundFunction(self, overloads)
+        return bound
 
     def events(self, receipt: Any, name: str | None = None) -> list[EventLog]:
         """Decode the events that this contract emitted in `receipt`, in order; with `name`, only that event."""

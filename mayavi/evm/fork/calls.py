@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from mayavi.evm.words import Words
 
 
+_MOST_REMEMBERED = 1 << 14
+"""Outputs that are remembered while the state does not change."""
+
+
 class ForkCalls(ForkBlocks):
     """Calls, batches of calls, transactions, traces, watchers and gas payments."""
 
@@ -31,6 +35,12 @@ class ForkCalls(ForkBlocks):
         """Execute `data` at `to` and return the output, without effects. The default sender is the zero address."""
         # Hot path: bytes in, bytes out, straight through the kernel. `_call_checked` explains what fails here.
         if type(to) is bytes and (sender is None or type(sender) is bytes):
+            known, key = None, (to, data, sender, value, gas)
+            if self._remembers and type(data) is bytes:
+                known = self._known_reads()
+                if key in known:
+                    remembered: bytes = known[key]
+                    return remembered
             try:
                 output = self._evm.call(to, data, sender, value, gas)
             except (_kernel.Reverted, _kernel.Halted) as error:
@@ -39,6 +49,8 @@ class ForkCalls(ForkBlocks):
                 pass
             else:
                 if output or (data and self._evm.has_code(to)):
+                    if known is not None and len(known) < _MOST_REMEMBERED:
+                        known[key] = output
                     return output
         return self._call_checked(self.address_of(to), data, sender, value, gas)
 

@@ -49,6 +49,7 @@ class ForkState:
         self._gas_price: GasPrice | None = None
         self._charges_fees = self._checks_balance = False
         self._reads: tuple[int, dict[Hashable, Any]] = (-1, {})
+        self._remembers = False
 
     @property
     def specialise(self) -> str:
@@ -63,8 +64,12 @@ class ForkState:
         self._evm.specialise = chosen_specialise(mode)
 
     def read_within(self, work: Specialised) -> None:
-        """Read in the mode of a stretch of work, which counts what is replayed."""
+        """Read and send in the mode of a stretch of work, which counts what is replayed.
+
+        With `on`, outputs of single calls are remembered as long as the state does not change.
+        """
         self.specialise = work.mode
+        self._remembers = work.mode == "on"
         work.watch(self, self._evm)
 
     def statistics(self) -> list[dict[str, Any]]:
@@ -102,7 +107,11 @@ class ForkState:
 
     def _require_code(self, to: bytes, what: str) -> None:
         # In the EVM, a call of an account without code succeeds. Precompiles, at the lowest addresses, have none.
-        if not self._fetcher.run(lambda: self._evm.has_code(to)) and any(to[:18]):
+        try:
+            there = self._evm.has_code(to)
+        except (_kernel.MissingState, RuntimeError):
+            there = self._fetcher.run(lambda: self._evm.has_code(to))
+        if not there and any(to[:18]):
             raise NoCode(f"{what} {self.name(to)}: no contract stands there", "check the address and the chain")
 
     # -- accounts -----------------------------------------------------------------------------------------------------
@@ -173,13 +182,17 @@ class ForkState:
 
     def read_once(self, key: Hashable, read: Callable[[], T]) -> T:
         """Return `read()`, and the same object again for `key` as long as the state does not change."""
-        if self._reads[0] != self._snapshots.marker:
-            self._reads = (self._snapshots.marker, {})
-        known = self._reads[1]
+        known = self._known_reads()
         if key not in known:
             known[key] = read()
         found: T = known[key]
         return found
+
+    def _known_reads(self) -> dict[Hashable, Any]:
+        """What was read since the state changed last."""
+        if self._reads[0] != self._snapshots.marker:
+            self._reads = (self._snapshots.marker, {})
+        return self._reads[1]
 
     def digest(self) -> str:
         """SHA-256 of the canonical bytes of the current state."""

@@ -39,7 +39,6 @@ _ORACLE = [
     "getAssetPrice(address asset) view returns (uint256)",
     "getSourceOfAsset(address asset) view returns (address)",
 ]
-_A_TOKEN = slice(8 * 32, 9 * 32)  # position of the aToken in the output of `getReserveData`
 _EMPTY_EMODES = 8  # unused numbers in a row that end the search for categories
 
 
@@ -65,6 +64,8 @@ class AaveV3:
     title: ClassVar[str] = "Aave V3"
     pool_abi: ClassVar[list[str]] = POOL_ABI
     unknown_hint: ClassVar[str] = "give the address of its pool, or open a fork of a chain that has one"
+    token_words: ClassVar[tuple[int, int]] = (8, 10)
+    """Positions of the aToken and of the variable debt token in the output of `getReserveData`, in words."""
 
     def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
         require_fork(fork, type(self).__name__)
@@ -135,20 +136,26 @@ class AaveV3:
 
     def a_token(self, asset: AddressLike) -> Erc20:
         """Return the aToken of `asset`, the receipt for supplied tokens."""
-        return Erc20(self.fork, self.reserve_data(self.address_of(asset)).aToken)
+        return self._token_of_reserve(asset, self.token_words[0])
 
     def variable_debt_token(self, asset: AddressLike) -> Erc20:
         """Return the variable debt token of `asset`."""
-        return Erc20(self.fork, self.reserve_data(self.address_of(asset)).variableDebtToken)
+        return self._token_of_reserve(asset, self.token_words[1])
+
+    def _token_of_reserve(self, asset: AddressLike, word: int) -> Erc20:
+        return Erc20(self.fork, self._reserve_word(self.address_of(asset), word)[12:])
 
     def _is_reserve(self, address: bytes) -> bool:
-        # Read only the aToken's word: decoding all of `getReserveData` is slow.
+        return any(self._reserve_word(address, self.token_words[0]))
+
+    def _reserve_word(self, address: bytes, word: int) -> bytes:
+        """Return one word of `getReserveData`: decoding all of it is slow."""
         try:
             output = self.fork.call(self.pool.address, self.pool.getReserveData.encode(address))
         except CallReverted:
             self.reserve_data(address)  # raises a detailed error
             raise
-        return any(output[_A_TOKEN])
+        return output[32 * word : 32 * word + 32]
 
     def reserve_data(self, address: bytes) -> Any:
         """Return the pool's `getReserveData` of a reserve; all fields are zero for any other address."""

@@ -17,7 +17,7 @@ from mayavi.protocols.uniswap.pool import LiquidityRange, Tick, UniswapV3Pool
 from mayavi.protocols.uniswap.position import Minted, UniswapV3Position, mint
 from mayavi.protocols.uniswap.reverts import explain
 from mayavi.protocols.uniswap.route import Route, RouteLike
-from mayavi.protocols.uniswap.router import Router
+from mayavi.protocols.uniswap.router import Router, router_names
 from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class UniswapV3:
         self.fork = fork
         self.factory = fork.contract("UniswapV3.Factory", _FACTORY)
         self.quoter = fork.contract("UniswapV3.QuoterV2", _QUOTER)
+        self._found: tuple[tuple[str | None, str | None], Router] | None = None
 
     # -- pools --------------------------------------------------------------------------------------------------------
 
@@ -244,7 +245,7 @@ class UniswapV3:
         deadline: int | None,
         limit: int,
     ) -> Swap:
-        payer, router = address_on(self.fork, sender), Router(self.fork)
+        payer, router = address_on(self.fork, sender), self._router()
         with spending(self.fork, route.token_in, router.address, spent, payer):
             try:
                 receipt = router.swap(
@@ -263,6 +264,12 @@ class UniswapV3:
         swaps = [_SWAP.decode(log).args for log in receipt.logs if _SWAP.matches(log)]
         first, last = swaps[0], swaps[-1]
         return Swap(max(first[2], first[3]), -min(last[2], last[3]), receipt)
+
+    def _router(self) -> Router:
+        names = router_names(self.fork)
+        if self._found is None or self._found[0] != names:
+            self._found = names, Router(self.fork)
+        return self._found[1]
 
     def _check(self, route: Route, amounts: list[int], limit: int, *, exact_input: bool) -> None:
         if word(limit, "price limit") and not route.single:

@@ -13,9 +13,6 @@ from mayavi.protocols.arguments import address_on
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
-RouteLike = Sequence[AddressLike | int]
-"""`("WETH", 500, "USDC")`, over several pools `("WBTC", 3000, "WETH", 500, "USDC")`, or `("WETH", "USDC", 500)`."""
-
 _FIRST = "a route names the token put in, the token taken out and the fees of the pools between"
 _FORMS = 'write ("WETH", "USDC", 500), or tokens and fees in turn: ("WBTC", 3000, "WETH", 500, "USDC")'
 
@@ -28,7 +25,9 @@ class Route(NamedTuple):
 
     @classmethod
     def of(cls, fork: Fork, route: RouteLike) -> Route:
-        """Parse `route` and resolve its labels."""
+        """Parse `route` and resolve its labels; a parsed one is returned."""
+        if isinstance(route, Route):
+            return route
         pieces: object = route
         parts = list(pieces) if isinstance(pieces, Iterable) and not isinstance(pieces, str | bytes) else []
         if len(parts) == 3 and _is_fee(parts[2]):
@@ -70,6 +69,10 @@ class Route(NamedTuple):
         """Encode the route for the contracts; `backwards` for exact-output swaps."""
         tokens, fees = (self.tokens[::-1], self.fees[::-1]) if backwards else (self.tokens, self.fees)
         return tokens[0] + b"".join(fee.to_bytes(3, "big") + token for fee, token in zip(fees, tokens[1:], strict=True))
+
+
+RouteLike = Sequence[AddressLike | int] | Route
+"""`("WETH", 500, "USDC")`, over several pools `("WBTC", 3000, "WETH", 500, "USDC")`, or `("WETH", "USDC", 500)`."""
 
 
 def _is_fee(part: object) -> bool:

@@ -104,10 +104,16 @@ class Router:
         return name, (route.path(backwards=not exact_input), recipient, *when, amount, bound)
 
 
+def router_names(fork: Fork) -> tuple[str | None, str | None]:
+    """Return what `fork.labels` says about the routers, by which one is found."""
+    return fork.labels.get("UniswapV3.SwapRouter"), fork.labels.get("UniswapV3.SwapRouter02")
+
+
 def _find(fork: Fork) -> tuple[Contract, bool]:
+    original, second = router_names(fork)
     candidates = (
-        (fork.labels.get("UniswapV3.SwapRouter"), _ORIGINAL, True),
-        (fork.labels.get("UniswapV3.SwapRouter02"), _SECOND, False),
+        (original, _ORIGINAL, True),
+        (second, _SECOND, False),
         (_SECOND_BY_CHAIN.get(fork.chain_id), _SECOND, False),
     )
     for address, abi, deadline_inside in candidates:

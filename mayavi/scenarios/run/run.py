@@ -125,6 +125,7 @@ def execute(
             raise request.scenario.blame(error) from error
         listener.started(request)
         end = simulation.runner(recorder, info, replayed.statistics).run(listener.step_done)
+        replayed.stop()
     return run_result(info, end, request.store, Highlights.of(simulation.tally, simulation.snapshots))
 
 

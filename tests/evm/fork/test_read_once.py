@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mayavi.evm.fork import Fork
+from mayavi.evm.specialise import specialised
+from tests.evm.assembler import returning
 
 ALICE = b"\xa1" * 20
+CONTRACT = b"\xc0" * 20
 
 
 def test_a_read_is_repeated_after_every_change() -> None:
@@ -38,3 +43,41 @@ def test_digests_follow_the_state() -> None:
         fork.set_balance(ALICE, 5)
         assert fork.digest() != first
     assert fork.digest() == first
+
+
+@pytest.mark.parametrize(("mode", "remembered"), [("on", True), ("check", False), ("off", False)])
+def test_a_run_remembers_calls_until_the_state_changes(
+    mode: str, remembered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fork = Fork.empty()
+    fork.set_code(CONTRACT, returning("1 SLOAD CALLER ADD 4 CALLDATALOAD ADD TIMESTAMP ADD"))
+    data = bytes(36)
+    with specialised(mode) as work:
+        fork.read_within(work)
+        first = fork.call(CONTRACT, data)
+        assert fork.call(CONTRACT, data, ALICE) != first != fork.call(CONTRACT, bytes(35) + b"\1")
+        calls: list[int] = []
+        monkeypatch.setattr(fork, "_evm", Counting(fork._evm, calls))
+        assert fork.call(CONTRACT, data) == first
+        assert calls == ([] if remembered else [1])
+        monkeypatch.undo()
+        for change in (lambda: fork.set_storage(CONTRACT, 1, 7), fork.mine):
+            with fork.snapshot():
+                change()
+                assert fork.call(CONTRACT, data) != first
+            assert fork.call(CONTRACT, data) == first
+        fork.set_code(CONTRACT, returning("5"))
+        assert int.from_bytes(fork.call(CONTRACT, data)) == 5
+        assert not fork.copy()._remembers
+
+
+class Counting:
+    """A kernel that counts single calls."""
+
+    def __init__(self, evm: object, calls: list[int]) -> None:
+        self._evm, self._calls = evm, calls
+
+    def call(self, *arguments: object) -> bytes:
+        self._calls.append(1)
+        output: bytes = self._evm.call(*arguments)  # type: ignore[attr-defined]
+        return output

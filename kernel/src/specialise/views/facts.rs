@@ -1,14 +1,23 @@
-//! What recordings of a site were made on, compared once a batch.
+//! What recordings of a site were made on, compared before each use.
 
-use revm::primitives::HashSet;
+use revm::primitives::{Address, HashSet, U256};
 
 use super::{Facts, reader::Reader};
-use crate::trace::{Fact, Watch};
+use crate::trace::{Fact, Unread, Watch};
 
-/// The facts that some path of a site relies on, with their values.
+/// What some path of a site relies on of one account.
+struct Relied {
+    address: Address,
+    code: Option<U256>,
+    slots: Vec<(U256, U256)>,
+}
+
+/// The facts that some path of a site relies on, with their values, account by account.
+///
+/// The world below the writes never changes, so a slot that is not written is what it was when it was folded.
 #[derive(Default)]
 pub struct Ground {
-    facts: Facts,
+    accounts: Vec<Relied>,
     known: HashSet<Fact>,
 }
 
@@ -16,14 +25,25 @@ impl Ground {
     /// Rely on facts as they are now. False, and nothing is noted, if one cannot be read.
     pub fn rely(&mut self, facts: &HashSet<Fact>, reader: &mut Reader<'_>) -> bool {
         let fresh = facts.iter().filter(|fact| !self.known.contains(*fact));
-        let Ok(read) =
-            fresh.map(|fact| Ok((*fact, reader.fact(fact)?))).collect::<Result<Facts, crate::trace::Unread>>()
-        else {
+        let Ok(read) = fresh.map(|fact| Ok((*fact, reader.fact(fact)?))).collect::<Result<Facts, Unread>>() else {
             return false;
         };
         self.known.extend(read.iter().map(|(fact, _)| *fact));
-        self.facts.extend(read);
+        for (fact, value) in read {
+            match fact {
+                Fact::Slot(address, key) => self.account(address).slots.push((key, value)),
+                Fact::Code(address) => self.account(address).code = Some(value),
+            }
+        }
         true
+    }
+
+    fn account(&mut self, address: Address) -> &mut Relied {
+        let at = self.accounts.iter().position(|known| known.address == address).unwrap_or_else(|| {
+            self.accounts.push(Relied { address, code: None, slots: Vec::new() });
+            self.accounts.len() - 1
+        });
+        &mut self.accounts[at]
     }
 
     pub fn relies_on(&self, facts: &[Fact]) -> bool {
@@ -32,10 +52,21 @@ impl Ground {
 
     /// Whether everything is as it was. Slots that are not are never taken for constant again.
     pub fn holds(&self, reader: &mut Reader<'_>, watch: &Watch) -> bool {
-        let mut differing = self.facts.iter().filter(|(fact, value)| reader.fact(fact).ok() != Some(*value)).peekable();
-        let holds = differing.peek().is_none();
-        // Changed code is recorded anew; which one it is stays a fact.
-        watch.change(differing.map(|(fact, _)| *fact).filter(|fact| matches!(fact, Fact::Slot(..))));
+        let mut holds = true;
+        for Relied { address, code, slots } in &self.accounts {
+            // Changed code is recorded anew; which one it is stays a fact.
+            holds &= code.is_none_or(|code| reader.fact(&Fact::Code(*address)).ok() == Some(code));
+            if !reader.is_written(*address) {
+                continue;
+            }
+            let differs =
+                |(key, value): &&(U256, U256)| reader.written(*address, *key).is_some_and(|now| now != *value);
+            let changed: Vec<Fact> = slots.iter().filter(differs).map(|(key, _)| Fact::Slot(*address, *key)).collect();
+            if !changed.is_empty() {
+                holds = false;
+                watch.change(changed);
+            }
+        }
         holds
     }
 }

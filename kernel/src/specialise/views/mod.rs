@@ -5,10 +5,10 @@
 //! not depend on the calldata is computed once a batch too, so a call is left with its own slots and its own arithmetic.
 
 mod bulk;
-mod facts;
+pub(super) mod facts;
 mod lowered;
 mod makers;
-mod reader;
+pub(super) mod reader;
 mod site;
 
 use std::sync::{

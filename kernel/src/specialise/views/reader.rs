@@ -55,6 +55,12 @@ impl<'a> Reader<'a> {
         known
     }
 
+    /// Whether any slot of an account was written over the world.
+    #[inline]
+    pub fn is_written(&mut self, address: Address) -> bool {
+        self.account_at(address).written.is_some_and(|account| account.cleared || !account.slots.is_empty())
+    }
+
     /// The value of a slot that was written over the world.
     #[inline]
     pub fn written(&mut self, address: Address, key: U256) -> Option<U256> {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import chain, groupby
 from operator import ne
 from typing import Literal
@@ -61,6 +62,7 @@ def parquet_bytes(columns: Mapping[str, tuple[Kind, Sequence[Value]]]) -> bytes:
     return bytes(file + footer + struct.pack("<I", len(footer)) + _MAGIC)
 
 
+@lru_cache(maxsize=1024)
 def _schema_element(name: str, kind: Kind) -> bytes:
     fields: list[tuple[int, int, int | bytes]] = [(1, _I32, _PHYSICAL[kind]), (3, _I32, 0), (4, _BINARY, name.encode())]
     if kind in _CONVERTED:
@@ -77,36 +79,48 @@ def _write_chunk(file: bytearray, name: str, kind: Kind, values: Sequence[Value]
         data_at = len(file)
         width = (len(dictionary) - 1).bit_length()
         _write_page(file, _DATA_PAGE, _RLE_DICTIONARY, len(values), _indices([dictionary[v] for v in values], width))
-        encodings, dictionary_at = [_PLAIN, _RLE, _RLE_DICTIONARY], began
+        dictionary_at: int | None = began
     else:
         data_at, dictionary_at = began, None
         _write_page(file, _DATA_PAGE, _PLAIN, len(values), _plain(kind, values))
-        encodings = [_PLAIN, _RLE]
-    size = len(file) - began
+    size, there = _number(len(file) - began), dictionary_at is not None
+    # Fields 5, 6, 7, 9 and 11 of a column's metadata: values, sizes, and where its pages are.
+    metadata = _column(name, kind, there) + b"\x16" + _number(len(values)) + b"\x16" + size + b"\x16" + size
+    metadata += b"\x26" + _number(data_at)
+    if dictionary_at is not None:
+        metadata += b"\x26" + _number(dictionary_at)
+    return b"\x26" + _number(began) + b"\x1c" + metadata + b"\0\0"
+
+
+@lru_cache(maxsize=1024)
+def _column(name: str, kind: Kind, has_dictionary: bool) -> bytes:
+    """Fields 1 to 4 of a column's metadata, which do not depend on its values: type, encodings, name, no codec."""
+    encodings = [_PLAIN, _RLE, _RLE_DICTIONARY] if has_dictionary else [_PLAIN, _RLE]
     fields: list[tuple[int, int, int | bytes]] = [
         (1, _I32, _PHYSICAL[kind]),
-        (2, _LIST, _list(_I32, [_varint(_zigzag(each)) for each in encodings])),
+        (2, _LIST, _list(_I32, [_number(each) for each in encodings])),
         (3, _LIST, _list(_BINARY, [_text(name.encode())])),
         (4, _I32, 0),
-        (5, _I64, len(values)),
-        (6, _I64, size),
-        (7, _I64, size),
-        (9, _I64, data_at),
     ]
-    if dictionary_at is not None:
-        fields.append((11, _I64, dictionary_at))
-    return _struct([(2, _I64, began), (3, _STRUCT, _struct(fields))])
+    return _struct(fields)[:-1]  # goes on
 
 
 def _write_page(file: bytearray, page: int, encoding: int, count: int, content: bytes) -> None:
-    numbers: list[tuple[int, int, int | bytes]] = [(1, _I32, count), (2, _I32, encoding)]
-    if page == _DATA_PAGE:
-        numbers += [(3, _I32, _RLE), (4, _I32, _RLE)]  # no levels: no value is missing
-    place = 5 if page == _DATA_PAGE else 7
-    file += _struct(
-        [(1, _I32, page), (2, _I32, len(content)), (3, _I32, len(content)), (place, _STRUCT, _struct(numbers))]
-    )
+    before, between, after = _page(page, encoding)
+    size = _number(len(content))
+    file += before + size + b"\x15" + size + between + _number(count) + after
     file += content
+
+
+@cache
+def _page(page: int, encoding: int) -> tuple[bytes, bytes, bytes]:
+    """Parts of a page's header, between which are its size, twice, and the number of its values."""
+    levels = [(3, _I32, _RLE), (4, _I32, _RLE)] if page == _DATA_PAGE else []  # no levels: no value is missing
+    numbers: list[tuple[int, int, int | bytes]] = [(1, _I32, 0), (2, _I32, encoding), *levels]
+    place = 5 if page == _DATA_PAGE else 7
+    whole = _struct([(1, _I32, page), (2, _I32, 0), (3, _I32, 0), (place, _STRUCT, _struct(numbers))])
+    # Each number that is left out is one byte here: after the heads of fields 2 and 3, and of field 1 of the inner one.
+    return whole[:3], whole[6:8], whole[9:]
 
 
 def _plain(kind: Kind, values: Iterable[Value]) -> bytes:
@@ -145,7 +159,7 @@ def _struct(fields: Sequence[tuple[int, int, int | bytes]]) -> bytes:
         parts.append(bytes([(identifier - last) << 4 | kind]))
         last = identifier
         if isinstance(value, int):
-            parts.append(_varint(_zigzag(value)))
+            parts.append(_number(value))
         else:
             parts.append(_text(value) if kind == _BINARY else value)
     return b"".join(parts) + b"\0"
@@ -161,10 +175,12 @@ def _text(content: bytes) -> bytes:
     return _varint(len(content)) + content
 
 
-def _zigzag(number: int) -> int:
-    return (number << 1) ^ (number >> 63)
+def _number(number: int) -> bytes:
+    """Encode a number, which is not negative, for a field."""
+    return _varint(number << 1)
 
 
+@lru_cache(maxsize=1 << 14)
 def _varint(number: int) -> bytes:
     out = bytearray()
     while number > 0x7F:

@@ -1,0 +1,111 @@
+//! One transaction on its way: replayed, compared, kept.
+
+use revm::{
+    context::result::{ExecutionResult, Output, ResultGas, SuccessReason},
+    primitives::{B256, Bytes, Log, LogData, U256, hex},
+    state::EvmState,
+};
+
+use super::{
+    super::{
+        compare::{difference, logs_differ},
+        row::raise_nonce,
+        views::reader::Reader,
+    },
+    Fees, Sending, Sends, Site,
+    sight::Sight,
+};
+use crate::{
+    database::{Miss, RowDatabase},
+    machine::{Failure, Machine},
+    trace::{DataGas, Ending, Values},
+};
+
+pub struct Course<'a> {
+    pub sends: &'a Sends,
+    pub(super) site: &'a Site,
+    pub machine: &'a mut Machine,
+    pub sending: &'a Sending<'a>,
+    pub data: DataGas,
+    pub fees: Fees,
+}
+
+impl Course<'_> {
+    /// The state below the transaction, and its inputs.
+    pub fn sight(&mut self) -> Sight<'_> {
+        let RowDatabase { world, overlay, hashes, .. } = self.machine.database();
+        let mut reader = Reader::new(world, overlay, self.sending.block, &self.site.holes);
+        reader.data = &self.sending.tx.data;
+        let sender = U256::from_be_slice(self.sending.tx.caller.as_slice());
+        Sight { reader, sender, words: self.site.holes.len(), hashes }
+    }
+
+    /// What the end of a path tells about its transaction.
+    pub fn result(&self, ending: &Ending, values: &Values) -> ExecutionResult {
+        let (spent, refunded) = ending.gas.spent(values, &self.site.params, self.data, ending.success);
+        let gas =
+            ResultGas::default().with_total_gas_spent(spent).with_refunded(refunded).with_floor_gas(self.data.floor);
+        let output = Bytes::from(values.write(&ending.output));
+        if !ending.success {
+            return ExecutionResult::Revert { gas, logs: Vec::new(), output };
+        }
+        let logs = ending.logs.iter().map(|shape| {
+            let topics = shape.topics.iter().map(|topic| B256::from(values.get(*topic))).collect();
+            Log { address: shape.address, data: LogData::new_unchecked(topics, values.write(&shape.data).into()) }
+        });
+        let logs = logs.collect();
+        ExecutionResult::Success { reason: SuccessReason::Return, gas, logs, output: Output::Call(output) }
+    }
+
+    /// What differs between a replay and the interpreter, in words.
+    pub fn difference(
+        &mut self,
+        ending: &Ending,
+        values: &Values,
+        replayed: &ExecutionResult,
+        (result, state): (&ExecutionResult, &EvmState),
+    ) -> Result<Option<String>, Failure> {
+        let (gas, sender) = (replayed.tx_gas_used(), self.sending.tx.caller);
+        let found = difference(ending, values, gas, (result, state), sender);
+        let found = found.or_else(|| logs_differ(ending, values, result));
+        let found = found.or_else(|| (replayed.gas() != result.gas()).then(|| "gas or its refund differs".into()));
+        if found.is_some() {
+            return Ok(found);
+        }
+        let differ = self.fees.differ(self.machine.database(), gas, state).map_err(missing)?;
+        Ok(differ.then(|| "a balance or a nonce differs".into()))
+    }
+
+    /// Keep the effects of a replayed transaction, as the interpreter's would be kept.
+    pub fn keep(&mut self, ending: &Ending, values: &Values, gas: u64) -> Result<(), Failure> {
+        let database = self.machine.database();
+        raise_nonce(database, self.sending.tx.caller, 1).map_err(missing)?;
+        for address in &ending.touched {
+            if database.overlay.get(address).is_none() {
+                use revm::Database;
+                let info = database.basic(*address).map_err(missing)?.unwrap_or_default();
+                database.overlay.set_info(*address, info);
+            }
+        }
+        self.fees.pay(database, gas).map_err(missing)?;
+        for (write, key, value) in ending.changes(values) {
+            database.overlay.set_slot(write.address, key, value);
+        }
+        Ok(())
+    }
+
+    pub fn wrong(&self, found: &str) -> Failure {
+        let tx = self.sending.tx;
+        Failure::Internal(format!(
+            "a replayed transaction differs from the interpreted one: {found}: {} from {} with {}; please report this, \
+             and go on with specialise=off",
+            self.site.key.to,
+            tx.caller,
+            hex::encode(&tx.data)
+        ))
+    }
+}
+
+fn missing(miss: Miss) -> Failure {
+    Failure::Missing(vec![miss])
+}
