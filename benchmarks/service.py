@@ -89,7 +89,7 @@ class ServiceProcess:
         if self.process is not None and self.process.poll() is not None:
             raise RuntimeError(f"the service ended with {self.process.returncode}: {self.tail()}")
         with suppress(httpx.TransportError):
-            return httpx.get(f"{self.url}/readyz", timeout=PATIENCE_S).status_code == 200
+            return httpx.get(f"{self.url}/readyz", timeout=PATIENCE_S, verify=False).status_code == 200
         return False
 
     def tail(self) -> str:
@@ -134,7 +134,7 @@ class ServiceProcess:
 
     def client(self, **options: Any) -> httpx.Client:
         """Return a client with the key."""
-        return httpx.Client(base_url=self.url, headers=self.headers, timeout=PATIENCE_S, **options)
+        return httpx.Client(base_url=self.url, headers=self.headers, timeout=PATIENCE_S, verify=False, **options)
 
     @property
     def headers(self) -> dict[str, str]:

@@ -217,8 +217,10 @@ def import_beforehand(learning: bool) -> None:
         for name in (*MODULES, *LEARNING_MODULES) if learning else MODULES:
             importlib.import_module(name)
     from mayavi.scenarios.loading import load_scenario
+    from mayavi.scenarios.registry import names
 
-    load_scenario("depeg_cascade")  # the models of a scenario are made when the first one is read
+    for name in names():  # the models of a scenario are made when the first one is read, and its text is parsed
+        load_scenario(name)
     leave_imports_standing()
 
 

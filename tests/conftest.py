@@ -17,7 +17,8 @@ from hypothesis import settings
 from tests.command_server import CommandServer, needs_frameworks
 from tests.missing import skip_or_fail
 from tests.own_code import OwnCode
-from tests.scheduling import longest_first, make_scheduler
+from tests.parallel.ray_cluster import SHARED_RAY
+from tests.scheduling import RAY, longest_first, make_scheduler, unit_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -64,6 +65,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_collection_finish() -> None:
     gc.freeze()  # nor need it be looked through while tests run
     gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    if nextitem is None or unit_of(nextitem.nodeid) != RAY:
+        SHARED_RAY.close()
 
 
 @pytest.fixture(scope="session")
@@ -145,6 +152,12 @@ def train_process(learning_server: CommandServer) -> Callable[..., subprocess.Co
         )
 
     return run
+
+
+@pytest.fixture
+def shared_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings in this and other processes join the Ray of all tests in `RAY_FILES`, instead of starting their own."""
+    monkeypatch.setenv("RAY_ADDRESS", SHARED_RAY.address())
 
 
 @pytest.fixture

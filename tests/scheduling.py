@@ -29,16 +29,19 @@ RAY_FILES = frozenset(
 """Files that start Ray. Of two that do so at once, one waits for the other (`tests/parallel/ray_cluster.py`)."""
 
 
-FOLDERS = ("tests/node/", "tests/report/")
+RAY = "ray"
+"""The unit of these files."""
+
+FOLDERS = ("tests/node/", "tests/report/", "tests/web/")
 """Folders whose tests share what `conftest.py` there makes once in each session, that is once in each worker: nodes
-with a history; runs of every scenario, trainings and a replayed incident."""
+with a history; runs of every scenario, trainings and a replayed incident; a browser."""
 
 
 def unit_of(nodeid: str) -> str:
     """Return what a worker takes with this test: its file, one of `FOLDERS`, or all files that start Ray."""
     file = nodeid.partition("::")[0]
     if file in RAY_FILES:
-        return "ray"
+        return RAY
     return next((folder for folder in FOLDERS if file.startswith(folder)), file)
 
 

@@ -101,6 +101,7 @@ def test_an_unusable_store_is_refused_before_the_world_is_opened(tmp_path: Path)
         mayavi.run("aave_borrower", store=tmp_path, listener=Listener())
 
 
+@pytest.mark.slow
 def test_a_sweep_of_a_grid(tmp_path: Path) -> None:
     sweep = mayavi.sweep(
         "depeg_cascade",

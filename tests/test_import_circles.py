@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import mayavi
 
 ROOT = Path(mayavi.__file__).parent
@@ -101,6 +103,7 @@ def shortest_cycle(graph: dict[str, set[str]], component: set[str]) -> list[str]
     return found
 
 
+@pytest.mark.slow(2)
 def test_no_module_imports_itself_through_others() -> None:
     graph = import_graph(sorted(ROOT.rglob("*.py")))
     cycles = [shortest_cycle(graph, each) for each in components(graph)]

@@ -57,6 +57,7 @@ def test_everything_a_development_environment_needs_is_pinned(repository: Path) 
     assert names <= pinned
 
 
+@pytest.mark.slow
 def test_no_file_is_named_after_nothing(repository: Path) -> None:
     meaningless = {"utils", "helpers", "misc", "common"}
     assert [

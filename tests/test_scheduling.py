@@ -10,7 +10,7 @@ import pytest
 
 from tests.scheduling import RAY_FILES, longest_first, unit_of
 
-STARTS_RAY = ("tests.parallel.ray_cluster", "ray_work.py", '"--only", "rl"')
+STARTS_RAY = ("tests.parallel.ray_cluster", "ray_work.py", "shared_ray", '"--only", "rl"')
 """What a file that starts Ray mentions."""
 
 

@@ -7,9 +7,10 @@ Duplicate keys, tags and recursive anchors are errors with a position.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from mayavi.settings.document_kind import DocumentKind, Place, dotted
 MOST_BYTES = 16 * 2**20
 MOST_VALUES = 200_000
 _DEEPEST = 64
+_LONGEST_KEPT = 16 * 2**10
+"""Length of texts whose nodes are kept: longer ones take much memory, and are rarely read twice."""
 
 _INTEGER = re.compile(r"[-+]?[0-9][0-9_]*")
 _DECIMAL = re.compile(r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?")
@@ -221,7 +224,7 @@ class _Reader:
         self.left = MOST_VALUES
 
     def read(self, text: str) -> dict[str, Any]:
-        root = self._root(text)
+        root = self._root(text, _kept_nodes if len(text) <= _LONGEST_KEPT else _nodes)
         if root is None:
             raise self.kind.error(f"{self.document.origin} is empty", self.kind.empty_hint)
         if not isinstance(root, yaml.MappingNode):
@@ -230,12 +233,12 @@ class _Reader:
         return data
 
     def value(self, text: str) -> Any:
-        root = self._root(text)
+        root = self._root(text, _nodes)
         return None if root is None else self._data(root, ())
 
-    def _root(self, text: str) -> yaml.Node | None:
+    def _root(self, text: str, compose: Callable[[str], yaml.Node | None]) -> yaml.Node | None:
         try:
-            root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+            root = compose(text)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             at = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
@@ -304,6 +307,17 @@ class _Reader:
     def _fault(self, node: yaml.Node, message: str, hint: str | None = None) -> UsageError:
         mark = _mark(node)
         return self.kind.error(f"{self.document.origin}:{mark.line}:{mark.column}: {message}", hint)
+
+
+def _nodes(text: str) -> yaml.Node | None:
+    root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    return root
+
+
+@lru_cache(maxsize=32)
+def _kept_nodes(text: str) -> yaml.Node | None:
+    """Return the nodes of a document, which are only read: one that is opened again is not parsed again."""
+    return _nodes(text)
 
 
 def to_yaml(data: Mapping[str, Any]) -> str:

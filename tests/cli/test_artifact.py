@@ -18,6 +18,7 @@ def kept(run_mayavi, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, st
     return store, json.loads(done.stdout.splitlines()[-1])["run_id"]
 
 
+@pytest.mark.slow
 def test_a_bundle_is_written_and_verified(run_mayavi, kept: tuple[Path, str], tmp_path: Path) -> None:
     store, run_id = kept
     written = run_mayavi("artifact", run_id, "--store", str(store), "--json", cwd=tmp_path)

@@ -60,6 +60,7 @@ def test_a_table_with_the_largest_effect_first(run_mayavi, store: str) -> None:
     assert sizes == sorted(sizes, reverse=True)
 
 
+@pytest.mark.slow(2)
 def test_the_json_object(run_mayavi, store: str) -> None:
     options = ("--store", store, "--json", "--only", "agents.liquidators.least_profit")
     found = analysed(run_mayavi(*QUICK, *options))

@@ -30,6 +30,7 @@ class Demo:
             base_url=self.link.partition("/app/")[0],
             headers={"Authorization": f"Bearer {self.facts['key'].strip()}"},
             timeout=300,
+            verify=False,
         )
 
     def runs(self, **filters: str) -> list[dict]:

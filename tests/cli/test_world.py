@@ -27,6 +27,7 @@ def test_list_names_the_chains_and_whether_they_are_built(run_mayavi, tmp_path: 
     assert next(world for world in listed if world["chain"] == "ethereum")["built"] is True
 
 
+@pytest.mark.slow(0.5)
 def test_two_builds_give_one_digest_and_the_second_run_only_opens_it(run_mayavi, tmp_path: Path) -> None:
     one, two = {"MAYAVI_CACHE_DIR": str(tmp_path / "one")}, {"MAYAVI_CACHE_DIR": str(tmp_path / "two")}
     built = json.loads(run_mayavi("world", "build", "--json", env=one).stdout)

@@ -33,6 +33,7 @@ def test_the_python_blocks_print_what_the_page_shows(
     namespace["client"].close()
 
 
+@pytest.mark.slow
 def test_the_first_command_runs(run_mayavi: RunMayavi, service: ServiceProcess) -> None:
     command = PAGE.commands()[0].replace(ADDRESS, service.url).split()[1:]
     found = run_mayavi(*command, "--steps", "4", env={"MAYAVI_API_KEY": KEY})

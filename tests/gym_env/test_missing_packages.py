@@ -18,6 +18,7 @@ except SetupError as error:
 """
 
 
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize(
     ("missing", "act"),
     [

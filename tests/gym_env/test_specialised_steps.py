@@ -125,6 +125,7 @@ def amounts(rng: np.random.Generator) -> list[int]:
     return [sizes[int(rng.integers(6))] for _ in range(ROWS)]
 
 
+@pytest.mark.slow
 def test_a_pool_under_hostile_amounts_in_one_block_and_years_apart(position: Position) -> None:
     program = pool_program(position)
     fleets = {mode: Fleet(position.frozen, ROWS, specialise=mode) for mode in ("off", "check")}

@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes on this machine, in as little memory as Ray allows."""
+"""Ray clusters on this machine, in as little memory as Ray allows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,29 +53,64 @@ def only_ray() -> Iterator[None]:
 @contextmanager
 def two_nodes() -> Iterator[str]:
     """The address of a cluster of two nodes with a core each; the test is skipped where ray is not installed."""
+    with nodes(1, 1) as address:
+        yield address
+
+
+@contextmanager
+def nodes(*cores: int) -> Iterator[str]:
+    """The address of a cluster with a node for each of `cores`; the test is skipped where ray is not installed."""
     pytest.importorskip("ray", reason="ray is not installed; `pip install 'mayavi-sim[cluster]'` installs it")
-    with only_ray(), warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
-        warnings.simplefilter("ignore")  # Ray's own
+    with only_ray(), pytest.MonkeyPatch.context() as patch:
         for name, value in PATIENT.items():
             patch.setenv(name, value)
-        from ray._private import services
-        from ray.cluster_utils import Cluster
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray's own
+            from ray._private import services
+            from ray.cluster_utils import Cluster
 
-        patch.setattr(services, "get_node", patiently(services.get_node))
-        cluster = Cluster()
+            patch.setattr(services, "get_node", patiently(services.get_node))
+            cluster = Cluster()
         try:
-            for _ in range(2):
-                cluster.add_node(
-                    num_cpus=1,
-                    num_gpus=0,
-                    object_store_memory=80 * 2**20,
-                    include_dashboard=False,
-                    include_log_monitor=False,
-                    no_monitor=True,
-                )
+            for each in cores:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    cluster.add_node(
+                        num_cpus=each,
+                        num_gpus=0,
+                        object_store_memory=80 * 2**20,
+                        include_dashboard=False,
+                        include_log_monitor=False,
+                        no_monitor=True,
+                    )
             yield cluster.address
         finally:
-            cluster.shutdown()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                cluster.shutdown()
+
+
+class SharedRay:
+    """One node for tests that train on a Ray but do not ask how it started, which takes longer than they do."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._address: str | None = None
+
+    def address(self) -> str:
+        """The address of the node, which is started for the first test."""
+        if self._address is None:
+            self._address = self._open.enter_context(nodes(2))
+        return self._address
+
+    def close(self) -> None:
+        """End the node, if there is one."""
+        self._open.close()
+        self._address = None
+
+
+SHARED_RAY = SharedRay()
+"""That of this process. `tests/conftest.py` ends it after the last test in a file of `RAY_FILES`."""
 
 
 def patiently(find: Any) -> Any:

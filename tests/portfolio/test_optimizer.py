@@ -63,6 +63,7 @@ def test_the_command_line_begins_with_the_same_settings(env: str) -> None:
     assert not sac.normalises
 
 
+@pytest.mark.slow(0.5)
 def test_its_weights_are_those_that_the_environment_holds(optimizer: PPOYieldOptimizer) -> None:
     env = gymnasium.make("mayavi/RWAYield-v0", config={**HOURS, "split": "test"})
     traded = 0

@@ -56,6 +56,7 @@ def test_a_killed_training_of_the_portfolio_ends_with_the_weights_of_one_that_wa
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("shared_ray")
 def test_rllib_trains_it_with_an_lstm_and_the_optimiser_takes_its_policy(tmp_path: Path) -> None:
     pytest.importorskip("ray.rllib", reason="`pip install 'mayavi-sim[rl]'` installs RLlib")
     config = TrainConfig.of(SMALL, {"framework": "rllib", "recurrent": True, "initial_deviation": 0.05})

@@ -83,6 +83,7 @@ def one_by_one(fork: Fork, to: str, datas: Sequence[bytes]) -> list[bytes | None
     return outputs
 
 
+@pytest.mark.slow
 def test_account_data_of_many_borrowers(fork: Fork) -> None:
     asked = accounts()
     datas = [ACCOUNT_DATA.encode(address) for address in asked]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from dataclasses import dataclass, field
 from math import ceil
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 WIDE, NARROW = 1280, 390
+SCALE = 0.5
+"""That of a picture in which charts are looked for."""
 ONE_COLOUR = 16
 """Difference of brightness, of 255, below which a place has one colour."""
 REDRAWN = f"""new Promise((done) => {{
@@ -83,6 +86,18 @@ class Viewer:
         return found
 
 
+def screenshot(page: Page) -> bytes:
+    """The whole page as JPEG, drawn smaller, which takes less time than all of its pixels."""
+    width, height = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+    clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": SCALE}
+    session = page.context.new_cdp_session(page)
+    taken = session.send(
+        "Page.captureScreenshot", {"format": "jpeg", "captureBeyondViewport": True, "clip": clip}
+    )  # Playwright itself has no scale below that of the screen
+    session.detach()
+    return base64.b64decode(taken["data"])
+
+
 def empty_charts(page: Page) -> list[str]:
     """The charts in whose place nothing is drawn: all of it has one colour, but for what JPEG adds."""
     from PIL import Image
@@ -92,10 +107,12 @@ def empty_charts(page: Page) -> list[str]:
         ".getBoundingClientRect(); return [figure.id, box.x + scrollX, box.y + scrollY, box.right + scrollX,"
         " box.bottom + scrollY]; })"
     )
-    drawn = Image.open(io.BytesIO(page.screenshot(full_page=True, type="jpeg"))).convert("L")
+    drawn = Image.open(io.BytesIO(screenshot(page))).convert("L")
     found = []
     for name, left, top, right, bottom in boxes:
-        darkest, lightest = drawn.crop((ceil(left) + 4, ceil(top) + 4, int(right) - 4, int(bottom) - 4)).getextrema()
+        inside = (left + 4, top + 4, right - 4, bottom - 4)
+        left, top, right, bottom = (SCALE * each for each in inside)
+        darkest, lightest = drawn.crop((ceil(left), ceil(top), int(right), int(bottom))).getextrema()
         if lightest - darkest < ONE_COLOUR:
             found.append(name)
     return found

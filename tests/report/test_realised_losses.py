@@ -30,6 +30,7 @@ def notes(page: Page) -> list[str]:
     return [block.note for section in page.sections for block in section.blocks if isinstance(block, Table)]
 
 
+@pytest.mark.slow
 def test_a_deficit_stands_beside_bad_debt(tmp_path: Path) -> None:
     page, kpis = ran(tmp_path / "runs.duckdb", MANY, "world=ethereum@2025-12")
     assert kpis["deficit"] > 0
@@ -53,6 +54,7 @@ def test_the_page_of_one_borrower_has_its_deficit(tmp_path: Path) -> None:
     assert labels(page)[-2:] == ["Bad debt", "Deficit"]
 
 
+@pytest.mark.slow(0.5)
 def test_older_worlds_have_no_deficit(tmp_path: Path) -> None:
     page, kpis = ran(tmp_path / "runs.duckdb", MANY)
     assert kpis["bad_debt"] > 0

@@ -152,6 +152,7 @@ def test_holders_flee_a_depegged_coin_and_press_its_price_down() -> None:
     assert prices[-1] < prices[0] - 0.01
 
 
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize("name", registry.names())
 def test_another_seed_leads_elsewhere_and_the_same_one_does_not(name: str) -> None:
     def rows(seed: int) -> list[object]:

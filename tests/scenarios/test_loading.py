@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -319,10 +320,14 @@ def test_an_error_in_a_scenario_survives_the_way_from_a_worker_process() -> None
     assert (again.message, again.hint) == (error.message, error.hint)
 
 
-def test_the_schema_describes_every_scenario_of_the_library() -> None:
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
     from mayavi.scenarios.schema import json_schema
 
-    schema = json_schema()
+    return json_schema()
+
+
+def test_the_schema_describes_every_scenario_of_the_library(schema: dict[str, Any]) -> None:
     kinds = schema["properties"]["agents"]["additionalProperties"]["discriminator"]["mapping"]
     assert set(kinds) >= {
         "borrower",
@@ -343,13 +348,11 @@ def test_the_schema_describes_every_scenario_of_the_library() -> None:
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_an_editor_finds_no_fault_with_the_library_and_finds_those_there_are(name: str) -> None:
+def test_an_editor_finds_no_fault_with_the_library_and_finds_those_there_are(name: str, schema: dict[str, Any]) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="the validator comes with the cluster packages")
     import yaml
 
-    from mayavi.scenarios.schema import json_schema
-
-    validator = jsonschema.Draft202012Validator(json_schema())
+    validator = jsonschema.Draft202012Validator(schema)
     document = yaml.safe_load(registry.entry(name).path.read_text(encoding="utf-8"))
     assert list(validator.iter_errors(document)) == []
     for broken in (

@@ -218,3 +218,16 @@ def test_a_section_of_keys_with_dots_is_made_where_it_is_missing() -> None:
     document.override("rules.a.b.limit=1")
     document.override("rules.a.b.c.limit=2")
     assert document.data == {"rules": {"a.b": {"limit": 1}, "a.b.c": {"limit": 2}}}
+
+
+def test_a_text_that_is_read_again_is_not_parsed_again_and_gives_data_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = f"{TEXT}once: {{more: [1]}}\n"
+    first = Document.parse(text, "first.yaml", kind=RECIPE)
+    monkeypatch.setattr("yaml.compose", lambda *_arguments, **_options: pytest.fail("parsed again"))
+    first.data["once"]["more"].append(2)
+    first.put(("chain",), "base", "--chain base")
+    again = Document.parse(text, "again.yaml", kind=RECIPE)
+    assert (again.data["chain"], again.data["once"]) == ("ethereum", {"more": [1]})
+    assert again.where(("once", "more")) == f"again.yaml:{text.count(chr(10))}:14"

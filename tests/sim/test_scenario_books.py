@@ -15,7 +15,11 @@ from mayavi.sim.accounting import NATIVE, Books
 from mayavi.sim.claims import aave_claims, curve_claims
 
 SCENARIOS = registry.names()
-LONG = {"curve_depeg": pytest.mark.slow(3), "morpho_depeg": pytest.mark.slow(2), "steth_depeg": pytest.mark.slow}
+LONG = {
+    "curve_depeg": pytest.mark.slow(3),
+    "morpho_depeg": pytest.mark.slow(2),
+    **dict.fromkeys(("depeg_cascade", "multi_cohort", "steth_depeg"), pytest.mark.slow),
+}
 
 
 def tokens_of(fork: Fork) -> list[str]:

@@ -54,9 +54,16 @@ def schema(name: str) -> dict[str, Any]:
 @cache
 def _schema(name: str) -> dict[str, Any]:
     from mayavi.scenarios.loading import load_scenario
+
+    return schema_with_defaults(_schema_of_all(), yaml.safe_load(load_scenario(name).text))
+
+
+@cache
+def _schema_of_all() -> dict[str, Any]:
+    """Return the schema that all scenarios share; making it takes most of a second."""
     from mayavi.scenarios.schema import json_schema
 
-    return schema_with_defaults(json_schema(own_code=False), yaml.safe_load(load_scenario(name).text))
+    return json_schema(own_code=False)
 
 
 def _known(name: str) -> str:

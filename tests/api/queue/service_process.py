@@ -37,6 +37,9 @@ class ServiceProcess:
         self.log = folder / "service.log"
         self.port = 0
         self.process: subprocess.Popen[str] | None = None
+        # Certificates are read once, if at all: tests ask many times a second. Each request connects anew, since a
+        # server may have been killed.
+        self._http = httpx.Client(timeout=PATIENCE_S, verify=False, limits=httpx.Limits(max_keepalive_connections=0))
         self.start()
 
     def start(self) -> None:
@@ -58,7 +61,7 @@ class ServiceProcess:
 
     def _answers(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/healthz", timeout=300).is_success
+            return self._http.get(f"{self.url}/healthz").is_success
         except httpx.TransportError:
             assert self.process is not None
             assert self.process.poll() is None, self.log.read_text()
@@ -71,7 +74,7 @@ class ServiceProcess:
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send one request with the key."""
         headers = {"Authorization": f"Bearer {KEY}"} | options.pop("headers", {})
-        return httpx.request(method, f"{self.url}{path}", headers=headers, timeout=PATIENCE_S, **options)
+        return self._http.request(method, f"{self.url}{path}", headers=headers, **options)
 
     def client(self) -> Client:
         return Client(self.url, KEY, patience_s=PATIENCE_S)

@@ -148,7 +148,7 @@ def test_a_second_server_on_the_same_data_is_refused(service: ServiceProcess) ->
     assert "another server uses the data folder" in second.stderr
     assert service.process is not None
     assert str(service.process.pid) in second.stderr
-    assert httpx.get(f"{service.url}/healthz", timeout=300).is_success
+    assert httpx.get(f"{service.url}/healthz", timeout=300, verify=False).is_success
 
 
 def test_no_key_is_in_the_environment_of_a_worker(service: ServiceProcess) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.parallel.ray_cluster import only_ray
+from tests.parallel.ray_cluster import SHARED_RAY, only_ray
 
 pytestmark = pytest.mark.slow
 FEW = ("--episodes", "24", "--against", "noop,repay_all,close_factor_max")
@@ -23,7 +23,8 @@ def training(run_mayavi, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     with only_ray():
         done = run_mayavi(
             "train", "--env", "market", "--timesteps", "128", "--seed", "1", "--no-eval",
-            *(word for each in sizes for word in ("--set", each)), "--json", cwd=place,
+            *(word for each in sizes for word in ("--set", each)), "--json",
+            cwd=place, env={"RAY_ADDRESS": SHARED_RAY.address()},
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return place, json.loads(done.stdout.splitlines()[-1])["run_id"]

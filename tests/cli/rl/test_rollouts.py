@@ -101,7 +101,8 @@ def test_misuse_is_told(run_mayavi, tmp_path: Path, options, message: str, hint:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow(40)
+@pytest.mark.slow(10)
+@pytest.mark.usefixtures("shared_ray")
 def test_cql_trains_on_the_file_and_its_policy_is_recorded_again(run_mayavi, tmp_path: Path) -> None:
     file, models = tmp_path / "random.parquet", str(tmp_path / "m")
     assert run_mayavi(*RECORD, "--out", str(file), "--episodes", "30").returncode == 0

@@ -273,6 +273,7 @@ class TestScripts:
 class TestAgainstTheScheduler:
     """Observations and rewards follow from these integers; they are compared step by step."""
 
+    @pytest.mark.slow(0.5)
     @pytest.mark.parametrize("actions", ["discrete", "continuous"])
     def test_a_few_episodes(self, actions: str) -> None:
         assert self.compare(range(DIFFERENTIAL_EPISODES), actions) >= OFTEN

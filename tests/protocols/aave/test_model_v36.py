@@ -285,6 +285,7 @@ def compare(chain: Chain, model: LiquidationModel, accounts: set[str], symbols: 
         assert account.emode == model.emode[who]
 
 
+@pytest.mark.slow
 def test_a_few_hundred_operations_are_equal_to_the_unit() -> None:
     seen = run(seed=1, operations=300)
     assert sum(seen[f"{each} done"] for each in WEIGHTS) > 100

@@ -63,6 +63,7 @@ def _held(uniswap: UniswapV4, made: Made, currency: Currency) -> int:
     return int(3 * whole * 10**currency.decimals)
 
 
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize("made", POOLS, ids=named)
 def test_a_quote_is_what_the_swap_does(uniswap: UniswapV4, made: Made) -> None:
     counts = [

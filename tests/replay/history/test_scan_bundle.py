@@ -85,6 +85,7 @@ def edited(name: str, edit: Callable[[Any], None]) -> Callable[[dict[str, bytes]
     return change
 
 
+@pytest.mark.slow
 def test_a_scan_is_verified_without_a_node_and_its_bundle_is_the_same_each_time(scanned: Path, bundle: Path) -> None:
     read = read_bundle(bundle)
     facts = read.facts["scan"]

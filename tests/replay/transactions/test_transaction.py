@@ -63,6 +63,7 @@ def gas_of(call: CallFrame | None, name: str) -> int:
     return sum(frame.gas_used for frame, each in decoded if each and each.function.name == name)
 
 
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize("name", SWAPS)
 def test_uniswap_swaps_are_exact_and_their_calls_named(blocks: Path, name: str) -> None:
     replay = replayed(blocks, name)

@@ -40,6 +40,7 @@ class Counting:
         return seen % 3, seen + np.arange(len(seen)) % 2  # every other agent counts
 
 
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize("actions", ["discrete", "continuous"])
 def test_a_role_earns_the_mean_of_what_its_agents_earn_in_the_environment_of_several_agents(actions: str) -> None:
     from mayavi.gym_env.market.env import AaveMarketEnv
@@ -76,6 +77,7 @@ def test_a_role_earns_the_mean_of_what_its_agents_earn_in_the_environment_of_sev
     assert ended > 5, "these episodes are made so that some are liquidated"
 
 
+@pytest.mark.slow(0.5)
 def test_what_is_played_does_not_depend_on_how_many_play_at_once() -> None:
     wide, narrow = market(8), market(3)
     for names in (("hold_band", "best_share"), ("random", "random")):

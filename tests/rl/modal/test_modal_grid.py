@@ -48,7 +48,8 @@ def paid(place: Path) -> Counter[str]:
     return Counter(file.read_text().split() if file.exists() else [])
 
 
-@pytest.mark.slow(60)
+@pytest.mark.slow(20)
+@pytest.mark.usefixtures("shared_ray")
 def test_a_training_is_paid_for_once_even_if_the_grid_was_killed_before_the_download(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

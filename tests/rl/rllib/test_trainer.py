@@ -44,7 +44,8 @@ def last_line(finished: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.slow(35)
+@pytest.mark.slow(15)
+@pytest.mark.usefixtures("shared_ray")
 def test_a_killed_market_ends_with_the_weights_of_one_that_was_not_whatever_order_sets_have(
     tmp_path: Path, train_process: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
