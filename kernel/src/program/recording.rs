@@ -108,7 +108,8 @@ impl Program {
         registers.clear();
         registers.resize(self.registers, U256::ZERO);
         let nodes = vec![UNWRITTEN; self.registers];
-        let mut followed = Followed { words: Words { inputs, registers }, nodes, read: self.read_registers(), recorder };
+        let mut followed =
+            Followed { words: Words { inputs, registers }, nodes, read: self.read_registers(), recorder };
         let mut modelled = true;
         for operation in &self.operations {
             if modelled {
