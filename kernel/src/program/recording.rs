@@ -78,6 +78,9 @@ impl Program {
 
     /// Why it is never recorded as a whole, if so.
     pub fn obstacle(&self) -> Option<&'static str> {
+        if !self.whole {
+            return Some("its calls are replayed one by one");
+        }
         let sends = |operation: &Operation| matches!(operation, Operation::Call { .. });
         if !self.operations.iter().any(sends) { Some("it makes no call") } else { None }
     }

@@ -1,15 +1,11 @@
 //! Which paths of a program become code, and when: often taken ones together, again when enough others have come up.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use revm::primitives::{HashMap, U256};
 
 use super::{
     Specialiser,
     branches::{TreeDraft, Wanted, reads_of},
     paths::Paths,
-    program_site::FOLLOWED,
-    statistics::Counts,
 };
 use crate::trace::{End, Node, Values};
 
@@ -35,25 +31,24 @@ struct Taken {
 pub struct Growth {
     generation: u64,
     taken: HashMap<usize, Taken>,
-    /// Orders so far.
-    orders: u64,
     /// Rows since the last order that took a path step by step which should have become code by now.
     waiting: u32,
     is_ordered: bool,
 }
 
 impl Growth {
-    /// A row has taken a path step by step. Returns the paths that are to be compiled now, if any.
+    /// A row has taken a path step by step. Returns the paths that are to be compiled now, if any; more than there are
+    /// only where hits pay.
     pub fn note(
         &mut self,
         all: &Specialiser,
         paths: &Paths,
         (generation, step): (u64, usize),
         values: &Values,
-        (counts, pays): (&Counts, bool),
+        pays: bool,
     ) -> Option<TreeDraft> {
         if self.generation != generation {
-            *self = Self { generation, orders: self.orders, is_ordered: self.is_ordered, ..Self::default() };
+            *self = Self { generation, is_ordered: self.is_ordered, ..Self::default() };
         }
         let (known, End::Transaction(ending)) = (paths.known.get(&step)?, paths.tree.end(step)) else { return None };
         if self.taken.len() >= MOST_TAKEN && !self.taken.contains_key(&step) {
@@ -78,19 +73,11 @@ impl Growth {
         self.waiting += 1;
         let there = self.taken.values().filter(|taken| taken.is_code).count();
         let fresh = self.taken.values().filter(|taken| !taken.is_code && taken.hits >= WARM).count();
-        let patience = self.patience(counts);
-        let due = fresh > 0 && fresh >= there || self.waiting >= patience;
-        if self.is_ordered || !due || (there > 0 && !pays) || (there >= MOST_PATHS && self.waiting / 8 < patience) {
+        let due = fresh > 0 && fresh >= there || self.waiting >= PATIENCE;
+        if self.is_ordered || !due || (there > 0 && !pays) || (there >= MOST_PATHS && self.waiting < 8 * PATIENCE) {
             return None;
         }
         self.draft(all, paths)
-    }
-
-    /// Rows to wait for before an order in any case: what they lose meanwhile is what an order takes, or little.
-    fn patience(&self, counts: &Counts) -> u32 {
-        let (order, row) = (counts.compiling.load(Relaxed) / self.orders.max(1), counts.saved_by_a_hit() * FOLLOWED);
-        let rows = if row == 0 { 0 } else { order / row };
-        PATIENCE.max(u32::try_from(rows).unwrap_or(u32::MAX))
     }
 
     /// The rows that the code of a path was made for; none where it is no code.
@@ -124,7 +111,6 @@ impl Growth {
             }
         }
         (self.waiting, self.is_ordered) = (0, draft.is_some());
-        self.orders += u64::from(draft.is_some());
         draft
     }
 

@@ -30,10 +30,10 @@ const ADVANCE_CHECK: u64 = 64;
 const ROWS_A_RECORDING: u64 = 192;
 const HITS_A_RECORDING: u64 = 64;
 const MOST_RECORDINGS: u64 = 2_048;
-/// Nanoseconds that recordings, following and compiling may take before hits have to pay for more.
+/// Nanoseconds that recordings and following may take before hits have to pay for more.
 const ALLOWANCE: u64 = 2_000_000_000;
 /// One row in so many is followed step by step where no code fits: that takes longer than its operations do.
-pub const FOLLOWED: u64 = 4;
+const FOLLOWED: u64 = 4;
 /// The same while hits do not pay.
 const FOLLOWED_UNPAID: u64 = 64;
 /// Rows after which one in so many must have been replayed, or the program is left to its operations for good.
@@ -71,8 +71,7 @@ impl ProgramSite {
     /// A row has taken a path step by step: if that happens often, it becomes code.
     pub fn warm(self: &Arc<Self>, all: &Specialiser, paths: &Paths, step: usize, values: &Values) {
         let Ok(mut growth) = self.growth.try_lock() else { return };
-        let balance = (&*self.recorded.counts, self.pays(all.mode));
-        let draft = growth.note(all, paths, (self.recorded.generation(), step), values, balance);
+        let draft = growth.note(all, paths, (self.recorded.generation(), step), values, self.pays(all.mode));
         drop(growth);
         self.order(draft);
     }
@@ -122,7 +121,7 @@ impl ProgramSite {
         ))
     }
 
-    /// Whether hits save twice the time that recordings, following and compiling take, but for an allowance.
+    /// Whether hits save twice the time that recordings and following take, but for an allowance.
     fn pays(&self, mode: Mode) -> bool {
         let (saved, spent) = self.recorded.counts.balance();
         mode == Mode::Check || spent <= ALLOWANCE + saved / 2

@@ -100,17 +100,14 @@ impl Counts {
         }
     }
 
-    /// Nanoseconds that a hit saves, as far as the timed ones tell: about their median.
-    pub fn saved_by_a_hit(&self) -> u64 {
-        self.saved.load(Relaxed)
-    }
-
-    /// Nanoseconds that hits by code have saved, and those that recordings, following and compiling took.
+    /// Nanoseconds that hits by code have saved, as far as the timed ones tell, and those that recordings and following
+    /// took.
     pub fn balance(&self) -> (u64, u64) {
-        let spent = [&self.nanoseconds, &self.following, &self.compiling].map(|each| each.load(Relaxed));
-        (self.native.load(Relaxed) * self.saved_by_a_hit(), spent.iter().sum())
+        let spent = self.nanoseconds.load(Relaxed) + self.following.load(Relaxed);
+        (self.native.load(Relaxed) * self.saved.load(Relaxed), spent)
     }
 
+    /// Take a timed hit into what hits save: about the median of them.
     fn note_saved(&self, first: bool, saved: u64) {
         let known = self.saved.load(Relaxed);
         let step = known / 8 + 1;
