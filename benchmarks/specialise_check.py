@@ -159,8 +159,8 @@ def hostile_calls(
     ]  # fmt: skip
     while True:
         amounts = [sizes[int(kind)]() for kind in rng.integers(0, len(sizes), ROWS)]
-        fleet.run(program, threads=threads, amount=to_words(amounts, ROWS, "amount"), which=rng.integers(0, choices, ROWS),
-                  pause=rng.choice([0, 0, 1, 2, 12, 3_600, 86_400, 40_000_000], ROWS))  # fmt: skip
+        which, pause = rng.integers(0, choices, ROWS), rng.choice([0, 0, 1, 2, 12, 3_600, 86_400, 40_000_000], ROWS)
+        fleet.run(program, threads=threads, amount=to_words(amounts, ROWS, "amount"), which=which, pause=pause)
         if over := np.flatnonzero(rng.random(ROWS) < 0.05).tolist():
             fleet.reset(over)
         yield ROWS

@@ -275,6 +275,8 @@ pub struct Program {
     float_inputs: Vec<FloatBlock>,
     float_outputs: Vec<FloatBlock>,
     registers: usize,
+    /// Whether it may be replayed as a whole.
+    whole: bool,
 }
 
 /// Neighbouring words of a program's inputs or outputs that are one array of floats in Python.
@@ -379,9 +381,12 @@ fn next_id() -> u64 {
 
 #[pymethods]
 impl Program {
+    /// With `whole=False` its calls are replayed one by one: better where rows take very many ways.
     #[new]
-    fn new() -> Self {
+    #[pyo3(signature = (*, whole=true))]
+    fn new(whole: bool) -> Self {
         Self {
+            whole,
             id: next_id(),
             operations: Vec::new(),
             inputs: Vec::new(),

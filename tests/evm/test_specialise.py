@@ -55,6 +55,12 @@ CONTRACTS = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def call_by_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replay calls one by one: whole programs have tests of their own."""
+    monkeypatch.setenv("MAYAVI_WHOLE_PROGRAMS", "0")
+
+
 def world(code: bytes, hardfork: str = "osaka") -> Fork:
     fork = Fork.empty(hardfork=hardfork)
     fork.set_block(number=1_000, timestamp=50_000)

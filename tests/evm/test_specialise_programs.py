@@ -31,7 +31,8 @@ def step_program() -> Program:
     made.store(TARGET, 0, made.add(made.load(TARGET, 0), 1), mask=live)
     total = made.add(words[0], made.load(TARGET, made.bits(one, 0, 2)))
     again = Template(TARGET, bytes(64), {0: two, 32: total}, sender=OTHER)
-    third, more_gas, more = made.call([again, Template(LIBRARY, bytes(32), {0: one}, sender=ALICE)], choice=live, returns=1)
+    other = Template(LIBRARY, bytes(32), {0: one}, sender=ALICE)
+    third, more_gas, more = made.call([again, other], choice=live, returns=1)
     made.store(TARGET, 9, made.add(gas, more_gas), mask=live)
     view = Template(TARGET, bytes(64), {0: two, 32: one})
     _, view_gas, seen = made.call(view, returns=1, commit=False, mask=live)
@@ -174,9 +175,10 @@ def test_a_fault_from_the_cache_is_found(tmp_path: Path) -> None:
         [course(warm, 40, seed=seed) for seed in range(5)]
 
 
-@pytest.mark.parametrize(
-    ("fault", "name"), [("program guard", "branches"), ("program write", "branches"), ("program gas", "writes any slot")]
-)
+FAULTS = {"program guard": "branches", "program write": "branches", "program gas": "writes any slot"}
+
+
+@pytest.mark.parametrize(("fault", "name"), FAULTS.items())
 def test_a_fault_in_a_recorded_program_is_found(fault: str, name: str) -> None:
     fork, made, rng = world(CONTRACTS[name]), step_program(), np.random.default_rng(3)
     kernel = _kernel.Fleet(fork._evm, ROWS, "check", fault)
@@ -210,5 +212,10 @@ def test_a_program_that_is_not_replayed_says_why(monkeypatch: pytest.MonkeyPatch
     fleet = Fleet(fork, 2, specialise="on")
     fleet.run(made, threads=1)
     assert [each["off"] for each in fleet.program_statistics()] == ["it makes no call"]
+    single = Program(whole=False)
+    single.output("gas", single.call(Template(TARGET, bytes(64), sender=ALICE))[1])
+    fleet = Fleet(fork, 2, specialise="on")
+    fleet.run(single, threads=1)
+    assert [each["off"] for each in fleet.program_statistics()] == ["its calls are replayed one by one"]
     monkeypatch.setenv("MAYAVI_WHOLE_PROGRAMS", "0")
     assert Fleet(fork, 2, specialise="on").program_statistics() == []

@@ -78,6 +78,9 @@ impl Program {
 
     /// Why it is never recorded as a whole, if so.
     pub fn obstacle(&self) -> Option<&'static str> {
+        if !self.whole {
+            return Some("its calls are replayed one by one");
+        }
         let sends = |operation: &Operation| matches!(operation, Operation::Call { .. });
         if !self.operations.iter().any(sends) { Some("it makes no call") } else { None }
     }
@@ -108,7 +111,8 @@ impl Program {
         registers.clear();
         registers.resize(self.registers, U256::ZERO);
         let nodes = vec![UNWRITTEN; self.registers];
-        let mut followed = Followed { words: Words { inputs, registers }, nodes, read: self.read_registers(), recorder };
+        let mut followed =
+            Followed { words: Words { inputs, registers }, nodes, read: self.read_registers(), recorder };
         let mut modelled = true;
         for operation in &self.operations {
             if modelled {

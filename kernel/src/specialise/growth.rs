@@ -37,13 +37,15 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// A row has taken a path step by step. Returns the paths that are to be compiled now, if any.
+    /// A row has taken a path step by step. Returns the paths that are to be compiled now, if any; more than there are
+    /// only where hits pay.
     pub fn note(
         &mut self,
         all: &Specialiser,
         paths: &Paths,
         (generation, step): (u64, usize),
         values: &Values,
+        pays: bool,
     ) -> Option<TreeDraft> {
         if self.generation != generation {
             *self = Self { generation, is_ordered: self.is_ordered, ..Self::default() };
@@ -72,7 +74,7 @@ impl Growth {
         let there = self.taken.values().filter(|taken| taken.is_code).count();
         let fresh = self.taken.values().filter(|taken| !taken.is_code && taken.hits >= WARM).count();
         let due = fresh > 0 && fresh >= there || self.waiting >= PATIENCE;
-        if self.is_ordered || !due || (there >= MOST_PATHS && self.waiting < 8 * PATIENCE) {
+        if self.is_ordered || !due || (there > 0 && !pays) || (there >= MOST_PATHS && self.waiting < 8 * PATIENCE) {
             return None;
         }
         self.draft(all, paths)

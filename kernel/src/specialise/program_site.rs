@@ -30,8 +30,14 @@ const ADVANCE_CHECK: u64 = 64;
 const ROWS_A_RECORDING: u64 = 192;
 const HITS_A_RECORDING: u64 = 64;
 const MOST_RECORDINGS: u64 = 2_048;
-/// Rows after which one in sixteen must have been replayed, or the program is left to its operations for good.
-const TRIAL: u64 = 40_000;
+/// Nanoseconds that recordings and following may take before hits have to pay for more.
+const ALLOWANCE: u64 = 2_000_000_000;
+/// One row in so many is followed step by step where no code fits: that takes longer than its operations do.
+const FOLLOWED: u64 = 4;
+/// The same while hits do not pay.
+const FOLLOWED_UNPAID: u64 = 64;
+/// Rows after which one in so many must have been replayed, or the program is left to its operations for good.
+const TRIALS: [(u64, u64); 2] = [(8_192, 64), (40_000, 16)];
 
 /// The recorded paths of one program, and those of them that are code.
 pub struct ProgramSite {
@@ -65,7 +71,7 @@ impl ProgramSite {
     /// A row has taken a path step by step: if that happens often, it becomes code.
     pub fn warm(self: &Arc<Self>, all: &Specialiser, paths: &Paths, step: usize, values: &Values) {
         let Ok(mut growth) = self.growth.try_lock() else { return };
-        let draft = growth.note(all, paths, (self.recorded.generation(), step), values);
+        let draft = growth.note(all, paths, (self.recorded.generation(), step), values, self.pays(all.mode));
         drop(growth);
         self.order(draft);
     }
@@ -115,15 +121,30 @@ impl ProgramSite {
         ))
     }
 
+    /// Whether hits save twice the time that recordings and following take, but for an allowance.
+    fn pays(&self, mode: Mode) -> bool {
+        let (saved, spent) = self.recorded.counts.balance();
+        mode == Mode::Check || spent <= ALLOWANCE + saved / 2
+    }
+
+    /// One row in so many is followed where no code fits.
+    pub fn followed(&self, mode: Mode) -> u64 {
+        match mode {
+            Mode::Check => 1,
+            Mode::On if self.pays(mode) => FOLLOWED,
+            Mode::On => FOLLOWED_UNPAID,
+        }
+    }
+
     pub fn may_record(&self, mode: Mode, rows: u64) -> bool {
         let counts = &self.recorded.counts;
         let (hits, recordings) = (counts.hits.load(Relaxed), counts.recordings.load(Relaxed));
-        if rows >= TRIAL && hits < rows / 16 {
+        if TRIALS.iter().any(|(after, share)| rows >= *after && hits < rows / share) {
             counts.switch_off("few rows are replayed");
             return false;
         }
         let advance = if mode == Mode::Check { ADVANCE_CHECK } else { ADVANCE };
         let paid = advance + rows / ROWS_A_RECORDING + hits / HITS_A_RECORDING;
-        !self.recorded.full.load(Relaxed) && recordings < MOST_RECORDINGS.min(paid)
+        self.pays(mode) && !self.recorded.full.load(Relaxed) && recordings < MOST_RECORDINGS.min(paid)
     }
 }

@@ -42,6 +42,10 @@ pub struct Counts {
     /// How often all paths were forgotten.
     pub resets: AtomicU64,
     pub nanoseconds: AtomicU64,
+    /// Spent on rows that went through the tree of a program step by step.
+    pub following: AtomicU64,
+    /// What a hit saves.
+    saved: AtomicU64,
     /// From which hit on the next one is timed, how many were, at how many of them the interpreter was faster, and
     /// both times.
     due: AtomicU64,
@@ -88,11 +92,31 @@ impl Counts {
         self.replaying.fetch_add(replayed.as_nanos() as u64, Relaxed);
         self.interpreting.fetch_add(interpreted.as_nanos() as u64, Relaxed);
         let timed = self.timed.fetch_add(1, Relaxed) + 1;
+        self.note_saved(timed == 1, interpreted.saturating_sub(replayed).as_nanos() as u64);
         let slower = u64::from(replayed > interpreted);
         let slower = self.slower.fetch_add(slower, Relaxed) + slower;
         if timed >= JUDGED && 2 * slower > timed {
             self.switch_off("replays take longer than the interpreter");
         }
+    }
+
+    /// Nanoseconds that hits by code have saved, as far as the timed ones tell, and those that recordings and following
+    /// took.
+    pub fn balance(&self) -> (u64, u64) {
+        let spent = self.nanoseconds.load(Relaxed) + self.following.load(Relaxed);
+        (self.native.load(Relaxed) * self.saved.load(Relaxed), spent)
+    }
+
+    /// Take a timed hit into what hits save: about the median of them.
+    fn note_saved(&self, first: bool, saved: u64) {
+        let known = self.saved.load(Relaxed);
+        let step = known / 8 + 1;
+        let next = match (first, saved > known) {
+            (true, _) => saved,
+            (false, true) => known + step,
+            (false, false) => known.saturating_sub(step),
+        };
+        self.saved.store(next, Relaxed);
     }
 
     pub fn is_off(&self) -> bool {

@@ -25,8 +25,6 @@ use crate::{
 /// Rows before the first recording: by then they have written what they write.
 const BEFORE: u64 = 64;
 const BEFORE_CHECK: u64 = 8;
-/// One row in so many is followed step by step where no code fits: that takes longer than its operations do.
-const FOLLOWED: u64 = 4;
 /// First hits of each path and of each code that are also interpreted, whatever the mode.
 const COMPARED: u32 = 2;
 
@@ -113,8 +111,8 @@ impl Whole {
         }
         let (recorded, mode) = (&self.site.recorded, runner.all.mode);
         let rows = recorded.counts.calls.fetch_add(1, Relaxed) + 1;
-        let (before, followed) = if mode == Mode::Check { (BEFORE_CHECK, 1) } else { (BEFORE, FOLLOWED) };
-        if rows <= before || !rows.is_multiple_of(followed) {
+        let before = if mode == Mode::Check { BEFORE_CHECK } else { BEFORE };
+        if rows <= before || !rows.is_multiple_of(self.site.followed(mode)) {
             return row.operate(program, Some(runner));
         }
         if recorded.stale.load(Acquire) {
@@ -203,8 +201,10 @@ impl Whole {
         let recorded = &site.recorded;
         // While another thread records here, the operations are faster than waiting.
         let Ok(paths) = recorded.paths.try_read() else { return row.operate(program, Some(runner)) };
-        let mut values = recorded.take_values();
-        match paths.tree.replay(&mut values, &mut row.view(&self.words, all)) {
+        let (mut values, began) = (recorded.take_values(), Instant::now());
+        let replay = paths.tree.replay(&mut values, &mut row.view(&self.words, all));
+        recorded.counts.following.fetch_add(began.elapsed().as_nanos() as u64, Relaxed);
+        match replay {
             Replay::End(step) => {
                 let End::Transaction(ending) = paths.tree.end(step) else { return row.operate(program, Some(runner)) };
                 site.warm(all, &paths, step, &values);

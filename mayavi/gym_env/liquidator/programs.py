@@ -38,7 +38,7 @@ def opening(loans: Loans, look: Look) -> Program:
 
 def stepping(loans: Loans, fork: Fork) -> Program:
     """Liquidate, sell what was seized, let time pass, post the price, let arbitrageurs trade."""
-    program = Program()
+    program = Program(whole=False)  # swaps take many ways: calls one by one took less time
     names = ("live", "acts", "borrower", "debt", "close_bps", "share_ppm", "price_e8", "root", "recovery_ppm")
     live, acts, borrower, debt, close, share, price, root, recovery = (program.input(name) for name in names)
     money_at = balance_slot(fork, loans.trades.money, loans.liquidator)

@@ -54,7 +54,7 @@ class MarketProgram:
         """Other token holders: the total balance of these and all agents is constant."""
 
     def _stepping(self) -> Program:
-        loans, program = self.loans, Program()
+        loans, program = self.loans, Program(whole=False)  # agents act in any order: rows hardly ever take the same way
         live, price, root, recovery = (program.input(name) for name in ("live", "price_e8", "root", "recovery_ppm"))
         done: dict[str, Word] = {}
         for place in range(len(self.accounts)):

@@ -140,7 +140,7 @@ class VestingRows(ChainRowsEnv[VestingConfig]):
         return program
 
     def _stepping(self, fork: Fork, arbitrageur: bytes) -> Program:
-        program = Program()
+        program = Program(whole=False)  # swaps take many ways: calls one by one took less time
         names = ("live", "wallet", "wallet_slot", "share_ppm", "parts", "steps_left", "root", "recovery_ppm")
         live, wallet, slot, share, parts, left, root, recovery = (program.input(name) for name in names)
         held = program.load(*balance_slot(fork, self.trades.token, self.holder))
