@@ -135,7 +135,7 @@ class Batch:
         from mayavi.gym_env.registry import make_vector
 
         self.name, self.rows, self.threads = name, rows, threads
-        self.env = make_vector(name, num_envs=rows, exact_info=False, threads=threads, **settings)
+        self.env: Any = make_vector(name, num_envs=rows, exact_info=False, threads=threads, **settings)
         self.steps: int = self.env.env.config.horizon + 1
         """Steps of an episode, plus the start of the next."""
         self.spans = Spans()

@@ -115,7 +115,7 @@ def open_ranges(fork: Fork) -> None:
     for token in (pool.token0, pool.token1):
         fork.send(token.address, APPROVE.encode(fork.address_of("UniswapV3.PositionManager"), 2**256 - 1), BORROWER)
     for width in range(pool.tick_spacing, 4 * pool.tick_spacing, pool.tick_spacing):
-        amounts = {"WETH": 100 * 10**18, "USDC": 300_000 * USDC_E6}
+        amounts: dict[str | bytes, int] = {"WETH": 100 * 10**18, "USDC": 300_000 * USDC_E6}
         market.mint(pool, middle - width, middle + width, amounts, sender=BORROWER)
 
 

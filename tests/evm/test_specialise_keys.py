@@ -25,8 +25,8 @@ KEYS = {
 
 def course(fleet: Fleet, steps: int = 400) -> list[bytes]:
     program, rng = Program(), np.random.default_rng(4)
-    words = {offset: program.input(name) for offset, name in ((0, "value"), (32, "by"))}
-    program.output("status", program.call(Template(TARGET, bytes(64), words, sender=ALICE))[0])
+    value, by = program.input("value"), program.input("by")
+    program.output("status", program.call(Template(TARGET, bytes(64), {0: value, 32: by}, sender=ALICE))[0])
     program.output("at", program.load(TARGET, 0))
     told = []
     for step in range(steps):
