@@ -1,6 +1,6 @@
 """`python -m benchmarks.sweep`: runs of one scenario per second of processor time, and where that time goes.
 
-    python -m benchmarks.sweep                                 # 1,000 runs of aave_borrower, in about three minutes
+    python -m benchmarks.sweep                                 # 1,000 runs of aave_borrower
     python -m benchmarks.sweep --scenario depeg_cascade --runs 20 --json
 
 The same seeds are run as sweeps on one process with `specialise` off and on, in turns, and a few of them one by one,

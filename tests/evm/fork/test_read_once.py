@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from mayavi.evm.fork import Fork
@@ -61,7 +63,8 @@ def test_a_run_remembers_calls_until_the_state_changes(
         assert fork.call(CONTRACT, data) == first
         assert calls == ([] if remembered else [1])
         monkeypatch.undo()
-        for change in (lambda: fork.set_storage(CONTRACT, 1, 7), fork.mine):
+        changes: list[Callable[[], None]] = [lambda: fork.set_storage(CONTRACT, 1, 7), fork.mine]
+        for change in changes:
             with fork.snapshot():
                 change()
                 assert fork.call(CONTRACT, data) != first
