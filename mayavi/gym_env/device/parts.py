@@ -16,13 +16,13 @@ class Style:
 
     most_leaves: int = 255
     """Most paths of a kernel; others are the processor's."""
-    bucket: int = 0
-    """Neighbouring rows that threads take sorted by action and by the path of the last step; 0: as they are."""
-    threads: int = 128
+    bucket: int | None = None
+    """Neighbouring rows that threads take sorted by action and by the path of the last step; None: all, 0: none."""
+    threads: int = 256
     """Threads of a block."""
     registers: int = 0
     """Most registers of a thread; 0: as many as it needs."""
-    products: int = 0
+    products: int = 16
     """Products of at least so many halves of limbs are calls of a function; 0: none."""
 
 

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from mayavi.worlds.source import WorldSource
 
 EMULATED = "emulated"
-PATIENCE = 64
-"""Steps that the processor had to play, for each path of the kernels, after which new paths make new ones."""
+PATIENCE = 4_096
+"""Steps that the processor had to play after which the kernels are made again; then twice as many, and so on."""
 
 
 class DeviceRows:
@@ -86,6 +86,7 @@ class DeviceRows:
         self.left = 0
         """Steps of rows that the processor had to play, or to finish."""
         self._memory: RowMemory | None = None
+        self._patience = PATIENCE
         self._grow()
         try:
             self.host.kernel.require(bytes_needed(wirings[0].table, self.host.kernel.planes, rows, starts))
@@ -128,7 +129,7 @@ class DeviceRows:
 
     def _grow(self) -> None:
         """Make the kernels of all paths that are known."""
-        planes, known = self.host.kernel.planes, self.host.paths()
+        planes = self.host.kernel.planes
         # A step adds at most one entry to a mapping: the round of a price.
         starts, spread, most = len(self.table), self.config.horizon + 2, self.style.most_leaves
         try:
@@ -138,7 +139,7 @@ class DeviceRows:
                 part.took = part.kernel.compile()
         except _kernel.DeviceError as error:
             raise explained(error) from None
-        self._waiting, self._known = 0, known
+        self._waiting = 0
         if self._memory is not None and self.host.kernel.planes > planes:
             self._memory.keep_more(self.host.read_starts(planes))
 
@@ -182,7 +183,7 @@ class DeviceRows:
         if self._prices is not None:
             following = (self.steps + 1).clamp_(max=self.config.horizon)
             memory.given[self._planes["price_e8"].start] = self._prices[memory.entries, following]
-        self.last_order = self._by_path() if self.style.bucket else None
+        self.last_order = None if self.style.bucket == 0 else self._by_path()
         for number, part in enumerate(self.parts, 1):
             memory.order = self.last_order if number == 1 else None
             memory.step(number, part.kernel)
@@ -196,7 +197,7 @@ class DeviceRows:
         memory = self.memory
         plane = memory.given[self._planes["action"].start]
         action = plane if self.config.actions == "discrete" else plane.view(torch.float64).sign().to(torch.int64) + 1
-        key = (self._numbers // self.style.bucket << 16) + (action << 8) + memory.leaves[0]
+        key = (self._numbers // (self.style.bucket or self.rows) << 16) + (action << 8) + memory.leaves[0]
         return key.argsort().to(torch.int32)
 
     def _take_actions(self, actions: torch.Tensor) -> None:
@@ -231,7 +232,9 @@ class DeviceRows:
             # Something that was taken for constant has changed: no row may be stepped by these kernels any more.
             host.learn(self._begun, host.read_starts(), self._paths_e8)
             self._grow()
-        elif self._waiting >= PATIENCE * self.leaves and host.paths() > self._known:
+        elif self._waiting >= self._patience:
+            # New paths, or values wider than those seen so far.
+            self._patience *= 2
             self._grow()
 
     # -- saving -------------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def test_rows_that_leave_the_known_paths_are_the_processors(device: str) -> None
 
 @pytest.mark.slow(12)
 def test_the_style_of_kernels_changes_nothing() -> None:
-    pair = Pair(made("aave", {}, "emulated", style=Style(bucket=8, products=16)), "aave")
+    pair = Pair(made("aave", {}, "emulated", style=Style(bucket=8, threads=32, registers=64, products=0)), "aave")
     pair.begin()
     for _ in range(7):
         pair.step()
