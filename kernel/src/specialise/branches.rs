@@ -160,19 +160,19 @@ impl TreeDraft {
     }
 }
 
-fn native_guard(guard: &Guard, value: U256, made: &HashMap<Node, NodeId>) -> NativeGuard {
+pub(super) fn native_guard(guard: &Guard, value: U256, made: &HashMap<Node, NodeId>) -> NativeGuard {
     NativeGuard { node: made[&guard.node], condition: condition(guard, value) }
 }
 
-type Made = HashMap<usize, (Leaf, Vec<NodeId>)>;
+type Made<L> = HashMap<usize, (L, Vec<NodeId>)>;
 
 /// The ways that paths go from their guard `from` on: together as long as their guards say the same.
-fn branch(
+pub(super) fn branch<L>(
     paths: &[(&[(Guard, U256)], usize)],
     mut from: usize,
     made: &HashMap<Node, NodeId>,
-    outputs: &mut Made,
-    leaves: &mut Vec<Leaf>,
+    outputs: &mut Made<L>,
+    leaves: &mut Vec<L>,
 ) -> Option<Branch> {
     let mut guards = Vec::new();
     loop {

@@ -1,5 +1,7 @@
 //! Which paths of a program become code, and when: often taken ones together, again when enough others have come up.
 
+use std::cmp::Reverse;
+
 use revm::primitives::{HashMap, U256};
 
 use super::{
@@ -101,7 +103,7 @@ impl Growth {
     fn draft(&mut self, all: &Specialiser, paths: &Paths) -> Option<TreeDraft> {
         let mut steps: Vec<(usize, u32)> = self.taken.iter().map(|(step, taken)| (*step, taken.hits)).collect();
         steps.retain(|(_, hits)| *hits >= WARM);
-        steps.sort_unstable_by_key(|(step, hits)| (std::cmp::Reverse(*hits), *step));
+        steps.sort_unstable_by_key(|(step, hits)| (Reverse(*hits), *step));
         steps.truncate(MOST_PATHS);
         let wanted: Vec<Wanted<'_>> = steps.iter().filter_map(|(step, _)| self.wanted(paths, *step)).collect();
         let draft = TreeDraft::new(all, &paths.tree.graph, self.generation, &wanted);
@@ -112,6 +114,20 @@ impl Growth {
         }
         (self.waiting, self.is_ordered) = (0, draft.is_some());
         draft
+    }
+
+    /// The paths that were taken `least` times, the most used ones first.
+    pub fn often<'a>(&'a self, paths: &'a Paths, least: u32) -> Vec<Wanted<'a>> {
+        let often = self.taken.iter().filter(|(_, taken)| taken.hits >= least);
+        let mut steps: Vec<(bool, u32, usize)> =
+            often.map(|(step, taken)| (taken.is_code, taken.hits, *step)).collect();
+        steps.sort_unstable_by_key(|(is_code, hits, step)| (Reverse((*is_code, *hits)), *step));
+        steps.iter().filter_map(|(.., step)| self.wanted(paths, *step)).collect()
+    }
+
+    /// Whose paths they are: how often those before were forgotten.
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     fn wanted<'a>(&'a self, paths: &'a Paths, step: usize) -> Option<Wanted<'a>> {

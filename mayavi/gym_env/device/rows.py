@@ -1,0 +1,300 @@
+"""`DeviceRows`: rows of a borrower environment in a GPU's memory, stepped there by one kernel.
+
+    rows = DeviceRows("aave-shock", None, 65_536, episodes=range(4_096), device="cuda")
+    rows.begin()
+    rows.step(actions)          # a torch tensor on the device
+    rows.rewards                # another one, in the memory that the kernel writes
+
+A step is the environment's program, with all its transactions: the paths that rows take are recorded on the processor,
+as in specialised execution, and printed as kernels with branches, one for each part of a step. A row that takes another
+path changes nothing on the device; the processor plays the rest of its step and puts the result in its place. All bits
+are those of the environment on the processor. `device="emulated"` runs the same kernels on the processor: slow, for
+tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi import _kernel
+from mayavi.errors import UsageError
+from mayavi.evm.devices import check_device, explained
+from mayavi.evm.fleet import SUCCESS
+from mayavi.gym_env.configuration import EnvConfig, configured
+from mayavi.gym_env.device.host import MOST_ROOM, HostRows
+from mayavi.gym_env.device.lending import RENEWED, begun, whole_environment, wired
+from mayavi.gym_env.device.memory import RowMemory, bytes_needed
+from mayavi.gym_env.device.parts import Style, make_parts
+from mayavi.gym_env.registry import entry, split_name
+
+if TYPE_CHECKING:
+    import torch
+
+    from mayavi.evm.fork import Fork
+    from mayavi.gym_env.rows import RowsEnv
+    from mayavi.worlds.source import WorldSource
+
+EMULATED = "emulated"
+PATIENCE = 4_096
+"""Steps that the processor had to play after which the kernels are made again; then twice as many, and so on."""
+
+
+class DeviceRows:
+    """Rows of an environment on a device; all episodes come from a table of starts."""
+
+    def __init__(
+        self,
+        env: str | type[RowsEnv[Any]],
+        config: Mapping[str, object] | EnvConfig | None,
+        rows: int,
+        *,
+        episodes: Sequence[int],
+        device: str = "cuda",
+        specialise: str | None = None,
+        world: WorldSource | Fork | None = None,
+        threads: int | None = None,
+        style: Style | None = None,
+    ) -> None:
+        """Open the starts of `episodes`, record the paths of a step, and make the kernels."""
+        import torch
+
+        if type(rows) is not int or rows < 1 or not len(episodes):
+            raise UsageError(f"{rows!r} rows of {len(episodes)} episodes do nothing", "give at least one of each")
+        check_device(device)
+        name, settings = split_name(env) if isinstance(env, str) else (env.name, {})
+        kind = whole_environment(entry(name).load() if isinstance(env, str) else env)
+        self.rows, self.table, self.style = rows, [int(each) for each in episodes], style or Style()
+        starts, room = len(self.table), MOST_ROOM
+        chosen = configured(kind.config_type, settings, config)
+        host = kind(chosen, starts + room, world=world, threads=threads, specialise=specialise)
+        self.config, self.observation_space, self.action_space = host.config, host.observation_space, host.action_space
+        self.env = host
+        host.begin(range(starts), self.table)
+        wirings = wired(host)
+        planes = self._planes = wirings[0].table.planes
+        renewed = [plane for name in RENEWED for plane in range(planes[name].start, planes[name].stop)]
+        self.parts = make_parts(wirings, renewed, device, self.style)
+        self.torch_device = torch.device("cpu" if device == EMULATED else device)
+        self.host = HostRows(host, self.parts, starts)
+        given, singles = begun(host, wirings[0].table, slice(0, starts))
+        self._begun, self._paths_e8 = given, host.columns["path_e8"][:starts].copy()
+        self.host.learn(given, self.host.read_starts(), self._paths_e8)
+        self.left = 0
+        """Steps of rows that the processor had to play, or to finish."""
+        self._memory: RowMemory | None = None
+        self._patience = PATIENCE
+        self._grow()
+        try:
+            self.host.kernel.require(bytes_needed(wirings[0].table, self.host.kernel.planes, rows, starts))
+        except _kernel.DeviceError as error:
+            raise UsageError(explained(error).message, "take fewer rows or episodes") from None
+        self._memory = RowMemory(self.parts, rows, self.torch_device)
+        self._memory.set_starts(given, self.host.read_starts(), singles)
+        self._prices = self._memory.upload(self._paths_e8) if host.feed is not None else None
+        self._make_tensors()
+
+    @property
+    def memory(self) -> RowMemory:
+        """Memory on the device."""
+        if self._memory is None:
+            raise UsageError("the rows are closed", "make new ones")
+        return self._memory
+
+    @property
+    def leaves(self) -> int:
+        """Paths of all kernels."""
+        return sum(part.leaves for part in self.parts)
+
+    def _make_tensors(self) -> None:
+        import torch
+
+        memory, planes, device = self.memory, self._planes, self.torch_device
+        self.observations, self.final_observations = memory.present, memory.singles
+        self.rewards = memory.given[planes["reward"].start].view(torch.float64)
+        self.steps = memory.given[planes["steps"].start]
+        self.terminated, self.truncated = (torch.zeros(self.rows, dtype=torch.bool, device=device) for _ in "tt")
+        self.episodes = torch.full((self.rows,), -1, dtype=torch.int64, device=device)
+        self._rounds = torch.zeros(self.rows, dtype=torch.int64, device=device)
+        self._numbers = torch.arange(self.rows, dtype=torch.int64, device=device)
+        self._table = torch.tensor(self.table, dtype=torch.int64, device=device)
+        # Actions of the episodes that are not over, by step.
+        kind = torch.int16 if self.config.actions == "discrete" else torch.float32
+        self.last_order: torch.Tensor | None = None
+        """Order in which threads took the rows for the last transactions; None for that of their numbers."""
+        self._history = torch.zeros((self.config.horizon, self.rows), dtype=kind, device=device)
+
+    def _grow(self) -> None:
+        """Make the kernels of all paths that are known."""
+        planes = self.host.kernel.planes
+        # A step adds at most one entry to a mapping: the round of a price.
+        starts, spread, most = len(self.table), self.config.horizon + 2, self.style.most_leaves
+        try:
+            for part in self.parts:
+                part.leaves = part.kernel.print(self.host.fleet, part.wiring.program, starts, spread, most)
+            for part in self.parts:
+                part.took = part.kernel.compile()
+        except _kernel.DeviceError as error:
+            raise explained(error) from None
+        self._waiting = 0
+        if self._memory is not None and self.host.kernel.planes > planes:
+            self._memory.keep_more(self.host.read_starts(planes))
+
+    # -- episodes and steps -------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Start the first episode of every row: row r takes entry r modulo the size of the table."""
+        self._rounds.zero_()
+        self.memory.ended.fill_(1)
+        self._renew()
+
+    def _renew(self) -> None:
+        """Let rows that ended begin the next of their episodes; `_rounds` says which."""
+        import torch
+
+        memory = self.memory
+        torch.remainder(self._numbers + self._rounds * self.rows, len(self.table), out=memory.entries)
+        memory.renew()
+        torch.index_select(self._table, 0, memory.entries, out=self.episodes)
+
+    def step(self, actions: torch.Tensor) -> None:
+        """Play a step of all rows; rows whose episode ended begin their next one."""
+        import torch
+
+        memory = self.memory
+        self._take_actions(actions)
+        given = actions if actions.ndim == 1 else actions[:, 0]
+        self._history.scatter_(0, self.steps[None], given[None].to(self._history.dtype))
+        self._play()
+        self.steps += 1
+        torch.eq(memory.given[self._planes["liquidation"].start], SUCCESS, out=self.terminated)
+        torch.logical_and(self.steps >= self.config.horizon, ~self.terminated, out=self.truncated)
+        ended = self.terminated | self.truncated
+        memory.ended.copy_(ended)
+        self._rounds += ended
+        self._renew()
+
+    def _play(self) -> None:
+        """Run a step of all rows with the actions that were taken."""
+        memory = self.memory
+        if self._prices is not None:
+            following = (self.steps + 1).clamp_(max=self.config.horizon)
+            memory.given[self._planes["price_e8"].start] = self._prices[memory.entries, following]
+        self.last_order = None if self.style.bucket == 0 else self._by_path()
+        for number, part in enumerate(self.parts, 1):
+            memory.order = self.last_order if number == 1 else None
+            memory.step(number, part.kernel)
+        if len(left := memory.take_left()):
+            self._play_left(left)
+
+    def _by_path(self) -> torch.Tensor:
+        """An order of rows: buckets of neighbours, sorted by action and by the path of the last step."""
+        import torch
+
+        memory = self.memory
+        plane = memory.given[self._planes["action"].start]
+        action = plane if self.config.actions == "discrete" else plane.view(torch.float64).sign().to(torch.int64) + 1
+        key = (self._numbers // (self.style.bucket or self.rows) << 16) + (action << 8) + memory.leaves[0]
+        return key.argsort().to(torch.int32)
+
+    def _take_actions(self, actions: torch.Tensor) -> None:
+        import torch
+
+        plane = self.memory.given[self._planes["action"].start]
+        if self.config.actions == "discrete":
+            plane.copy_(actions.clamp(0, len(self.env.shares_ppm) - 1))
+        else:
+            plane.view(torch.float64).copy_(actions[:, 0].clamp(-1.0, 1.0))
+
+    def _play_left(self, rows: torch.Tensor) -> None:
+        """Play the steps of rows that left the known paths on the processor, from the part on in which they did."""
+        memory, host = self.memory, self.host
+        self.left += len(rows)
+        for some in rows.split(len(host.room)):
+            since, entries = memory.parts[some].cpu().numpy(), memory.entries[some].cpu().numpy()
+            given, singles = memory.download(memory.given, some), memory.singles[some].cpu().numpy()
+            host.put(entries, memory.download(memory.kept, some))
+            for number, part in enumerate(self.parts, 1):
+                host.play(part, np.flatnonzero(since <= number), given, singles)
+            planes = len(memory.kept)
+            kept, grown = host.take(entries)
+            if grown:
+                memory.keep_more(host.read_starts(planes))
+            memory.given[:, some] = memory.upload(given)
+            memory.kept[:, some] = memory.upload(kept)
+            memory.singles[some] = memory.upload(singles)
+        memory.parts.zero_()
+        self._waiting += len(rows)
+        if not host.is_current():
+            # Something that was taken for constant has changed: no row may be stepped by these kernels any more.
+            host.learn(self._begun, host.read_starts(), self._paths_e8)
+            self._grow()
+        elif self._waiting >= self._patience:
+            # New paths, or values wider than those seen so far.
+            self._patience *= 2
+            self._grow()
+
+    # -- saving -------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What `restore` needs: the episode of each row and the actions in it, and the results of the last step."""
+        kept = {
+            "rounds": self._rounds,
+            "steps": self.steps,
+            "actions": self._history,
+            "rewards": self.rewards,
+            "terminated": self.terminated,
+            "truncated": self.truncated,
+            "final_observations": self.final_observations,
+        }
+        table = np.array(self.table, dtype=np.int64)
+        return {name: tensor.cpu().numpy().copy() for name, tensor in kept.items()} | {"table": table}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Play the unfinished episodes of a saved state again, to the same bits."""
+        same = state["rounds"].shape == (self.rows,) and np.array_equal(state["table"], self.table)
+        if not same or state["actions"].shape != tuple(self._history.shape):
+            raise UsageError(
+                f"the saved state is of {len(state['rounds'])} rows and {len(state['table'])} episodes, not of "
+                f"{self.rows} and {len(self.table)}, or of another horizon",
+                "give the rows, episodes and settings of the run that saved it",
+            )
+        self._rounds.copy_(self.memory.upload(state["rounds"]))
+        self.memory.ended.fill_(1)
+        self._renew()
+        actions, done = self.memory.upload(state["actions"]), self.memory.upload(state["steps"])
+        most = int(state["steps"].max())
+        # Rows begin one after the other so that all arrive together; before that they play what does not count.
+        for at in range(most + 1):
+            self.memory.ended.copy_(done == most - at)
+            self._renew()
+            if at == most:
+                break
+            played = (done - most + at).clamp_(min=0)
+            chosen = actions.gather(0, played[None])[0]
+            self._take_actions(chosen if self.config.actions == "discrete" else chosen[:, None])
+            self._play()
+            self.steps += 1
+        self._history.copy_(actions)
+        for name in ("rewards", "terminated", "truncated", "final_observations"):
+            getattr(self, name).copy_(self.memory.upload(state[name]))
+
+    # -- the processor's view -----------------------------------------------------------------------------------------
+
+    def identities(self, rows: Sequence[int]) -> list[bytes]:
+        """Hash of each chain's whole state, as `RowsEnv.identities`."""
+        import torch
+
+        found: list[bytes] = []
+        for part in torch.tensor(list(rows), device=self.torch_device).split(len(self.host.room)):
+            entries: NDArray[np.int64] = self.memory.entries[part].cpu().numpy()
+            self.host.put(entries, self.memory.download(self.memory.kept, part))
+            found += self.env.fleet.identities(self.host.room[: len(entries)].tolist())
+        return found
+
+    def close(self) -> None:
+        """Let go of the device's memory; it is given back when nothing else holds its tensors."""
+        self._memory = None
