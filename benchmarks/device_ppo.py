@@ -233,7 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     with torch.no_grad():
         if options.twice:
-            return 0 if all([compare_weights(options, each) for each in rows]) else 1
+            return 0 if all(compare_weights(options, each) for each in rows) else 1
         for each in rows:
             time_updates(options, each)
     return 0

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.errors import SetupError
+from mayavi import _kernel
+from mayavi.errors import SetupError, UsageError
+from mayavi.evm.devices import cuda_devices, explained
 
 if TYPE_CHECKING:
     import torch
@@ -70,9 +72,18 @@ def open_tensor_rows(
     `SetupError` without torch; `UsageError` without a driver, for too little memory, or if the environment does not run
     on a device, with the reason.
     """
-    import_torch()
+    torch = import_torch()
+    if device.startswith("cuda"):
+        cuda_devices()
+        if not torch.cuda.is_available():
+            raise UsageError(
+                f"torch {torch.__version__} sees no GPU, and the CUDA driver does", "install torch with CUDA support"
+            )
     home = import_module("mayavi.gym_env.device.rows")
-    opened: TensorRows = home.DeviceRows(name, config, rows, episodes=episodes, device=device, world=world)
+    try:
+        opened: TensorRows = home.DeviceRows(name, config, rows, episodes=episodes, device=device, world=world)
+    except _kernel.DeviceError as error:
+        raise explained(error) from error
     return opened
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import UsageError
+from mayavi.evm.devices import cuda_devices
 from mayavi.evm.specialise import specialised
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import env_facts, pin_block
@@ -188,11 +189,17 @@ def _check_device(config: TrainConfig) -> None:
     """Raise `UsageError` for `cuda` without a GPU, which one framework would not survive and the other ignore."""
     import torch
 
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise UsageError(
-            "device is 'cuda', and torch sees no GPU here",
-            "`--set device=auto` uses a GPU if there is one, else the CPU",
-        )
+    if config.device != "cuda" or torch.cuda.is_available():
+        return
+    reason = "" if torch.version.cuda else f": torch {torch.__version__} is built without CUDA"
+    try:
+        cuda_devices()
+    except UsageError as error:
+        reason = f": {error.message}"
+    raise UsageError(
+        f"device is 'cuda', and torch sees no GPU here{reason}",
+        "`--set device=auto` uses a GPU if there is one, else the CPU",
+    )
 
 
 def _new_record(config: TrainConfig, recorded: Mapping[str, Any]) -> dict[str, Any]:
