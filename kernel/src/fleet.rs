@@ -50,11 +50,21 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    fn check(&self, row: usize) -> PyResult<()> {
+    pub fn check(&self, row: usize) -> PyResult<()> {
         if row < self.rows.len() {
             return Ok(());
         }
         Err(PyIndexError::new_err(format!("row {row} is not one of {}", self.rows.len())))
+    }
+
+    /// Its known paths; none where every transaction is interpreted.
+    pub fn specialiser(&self) -> Option<&Specialiser> {
+        self.specialiser.as_ref()
+    }
+
+    /// What reading and writing its rows needs.
+    pub fn parts(&mut self) -> (&Arc<World>, &Settings, &mut [Row], Option<&Specialiser>) {
+        (&self.world, &self.settings, &mut self.rows, self.specialiser.as_ref())
     }
 
     /// Provide `threads` threads; reuses those of the last run if the number is equal.

@@ -111,6 +111,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<native::binding::NativeCode>()?;
     module.add("DeviceError", py.get_type::<device::binding::DeviceError>())?;
     module.add_class::<device::binding::DeviceCode>()?;
+    module.add_class::<device::fleet::DeviceFleet>()?;
     module.add_class::<paths::PathRecorder>()?;
     module.add_function(wrap_pyfunction!(device::binding::cuda_devices, module)?)?;
     module.add_function(wrap_pyfunction!(device::binding::digest_weight, module)?)?;

@@ -292,6 +292,12 @@ fn outside(words: usize, blocks: &[FloatBlock]) -> Vec<usize> {
     (0..words).filter(|word| !within(*word)).collect()
 }
 
+/// Where a name stands in a list, and how often.
+fn neighbours<'a>(names: impl Iterator<Item = &'a str> + Clone, name: &str) -> Option<(usize, usize)> {
+    let first = names.clone().position(|known| known == name)?;
+    Some((first, names.skip(first).take_while(|known| *known == name).count()))
+}
+
 impl Program {
     fn register(&mut self) -> usize {
         self.registers += 1;
@@ -360,6 +366,15 @@ impl Program {
     /// The numbers of the outputs that are handed back as words.
     pub fn word_outputs(&self) -> Vec<usize> {
         outside(self.outputs.len(), &self.float_outputs)
+    }
+
+    /// The words of an input by its name: the first, and how many.
+    pub fn input_words(&self, name: &str) -> Option<(usize, usize)> {
+        neighbours(self.inputs.iter().map(String::as_str), name)
+    }
+
+    pub fn output_words(&self, name: &str) -> Option<(usize, usize)> {
+        neighbours(self.outputs.iter().map(|(known, _)| known.as_str()), name)
     }
 
     pub fn input_count(&self) -> usize {

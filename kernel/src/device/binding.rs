@@ -190,7 +190,7 @@ impl DeviceCode {
 
 /// What a run took: seconds of the driver's compiler and of the kernels, and what the kernel uses.
 #[derive(Default)]
-struct Took {
+pub struct Took {
     compiled: f64,
     ran: f64,
     registers: i32,
@@ -198,13 +198,13 @@ struct Took {
 }
 
 impl Took {
-    fn of(device: &Device) -> Self {
+    pub fn of(device: &Device) -> Self {
         let Device::Cuda(cuda) = device else { return Self::default() };
         let kernel = cuda.kernel.map_or((0, 0), |kernel| (kernel.registers, kernel.local_bytes));
         Self { compiled: cuda.compiled, ran: cuda.ran, registers: kernel.0, local_bytes: kernel.1 }
     }
 
-    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         let took = PyDict::new(py);
         took.set_item("compiled", self.compiled)?;
         took.set_item("ran", self.ran)?;

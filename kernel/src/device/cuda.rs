@@ -45,6 +45,7 @@ type Kernels = HashMap<(c_int, String), Arc<OnceLock<Result<Kernel, String>>>>;
 pub struct Cuda {
     driver: &'static Driver,
     device: c_int,
+    context: *mut c_void,
     held: Vec<u64>,
     events: [*mut c_void; 2],
     /// Seconds that the driver compiled, and that kernels ran.
@@ -52,6 +53,9 @@ pub struct Cuda {
     pub ran: f64,
     pub kernel: Option<Kernel>,
 }
+
+// SAFETY: handles of the driver may be used by any thread, one at a time.
+unsafe impl Send for Cuda {}
 
 /// The driver's version, and every device.
 pub fn describe() -> Result<((i32, i32), Vec<Description>), String> {
@@ -100,7 +104,7 @@ impl Cuda {
                 driver.check((driver.make_event)(event, 0), "making an event")?;
             }
         }
-        Ok(Self { driver, device, held: Vec::new(), events, compiled: 0.0, ran: 0.0, kernel: None })
+        Ok(Self { driver, device, context, held: Vec::new(), events, compiled: 0.0, ran: 0.0, kernel: None })
     }
 
     /// Refuse what does not fit before anything is allocated.
@@ -184,39 +188,46 @@ impl Cuda {
         Ok(Kernel { function: function.expose_provenance(), registers: attributes[0], local_bytes: attributes[1] })
     }
 
+    /// Have a stream run a kernel with so many threads, and do not wait. Memory is that of others.
+    pub fn start(
+        &mut self,
+        text: &str,
+        name: &str,
+        threads: u64,
+        given: &[Argument],
+        stream: u64,
+    ) -> Result<(), String> {
+        // SAFETY: the context was retained when the device was opened.
+        self.driver.check(unsafe { (self.driver.use_context)(self.context) }, "using the device")?;
+        let kernel = self.compile(text, name)?;
+        self.enqueue(kernel, threads, given, stream)
+    }
+
+    fn enqueue(&self, kernel: Kernel, threads: u64, given: &[Argument], stream: u64) -> Result<(), String> {
+        let mut given = given.to_vec();
+        let mut places = places(&mut given);
+        let blocks = threads.div_ceil(u64::from(BLOCK)) as c_uint;
+        let stream = std::ptr::with_exposed_provenance_mut(stream as usize);
+        let function = std::ptr::with_exposed_provenance_mut(kernel.function);
+        let none = std::ptr::null_mut();
+        // SAFETY: the kernel has parameters of exactly these sizes, and reads and writes only memory that it was given.
+        let started = unsafe {
+            (self.driver.launch)(function, blocks, 1, 1, BLOCK, 1, 1, 0, stream, places.as_mut_ptr(), none)
+        };
+        self.driver.check(started, "starting the kernel")
+    }
+
     /// Run a kernel with so many threads and wait for its end.
     pub fn launch(&mut self, text: &str, name: &str, threads: u64, given: &[Argument]) -> Result<(), String> {
         let kernel = self.compile(text, name)?;
         let driver = self.driver;
-        let mut given = given.to_vec();
-        let mut places: Vec<*mut c_void> = given
-            .iter_mut()
-            .map(|argument| match argument {
-                Argument::Place(place) => std::ptr::from_mut(place).cast(),
-                Argument::Number(number) => std::ptr::from_mut(number).cast(),
-            })
-            .collect();
-        let blocks = threads.div_ceil(u64::from(BLOCK)) as c_uint;
         let [before, after] = self.events;
         let mut milliseconds = 0.0;
-        // SAFETY: the kernel has parameters of exactly these sizes, and reads and writes only memory that it was given.
+        // SAFETY: the events were made by this driver.
+        unsafe { driver.check((driver.record_event)(before, std::ptr::null_mut()), "recording an event")? };
+        self.enqueue(kernel, threads, given, 0)?;
+        // SAFETY: as above, and a number is written.
         unsafe {
-            driver.check((driver.record_event)(before, std::ptr::null_mut()), "recording an event")?;
-            let function = std::ptr::with_exposed_provenance_mut(kernel.function);
-            let started = (driver.launch)(
-                function,
-                blocks,
-                1,
-                1,
-                BLOCK,
-                1,
-                1,
-                0,
-                std::ptr::null_mut(),
-                places.as_mut_ptr(),
-                std::ptr::null_mut(),
-            );
-            driver.check(started, "starting the kernel")?;
             driver.check((driver.record_event)(after, std::ptr::null_mut()), "recording an event")?;
             driver.check((driver.await_event)(after), "running the kernel")?;
             driver.check((driver.elapsed)(&raw mut milliseconds, before, after), "timing the kernel")?;
@@ -224,6 +235,15 @@ impl Cuda {
         self.ran += f64::from(milliseconds) / 1e3;
         Ok(())
     }
+}
+
+/// Where each argument is.
+fn places(given: &mut [Argument]) -> Vec<*mut c_void> {
+    let place = |argument: &mut Argument| match argument {
+        Argument::Place(place) => std::ptr::from_mut(place).cast(),
+        Argument::Number(number) => std::ptr::from_mut(number).cast(),
+    };
+    given.iter_mut().map(place).collect()
 }
 
 impl Drop for Cuda {

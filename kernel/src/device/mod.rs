@@ -3,7 +3,10 @@
 pub mod binding;
 mod cuda;
 mod driver;
+pub mod fleet;
 mod job;
+mod layout;
+mod rows;
 
 use cuda::Cuda;
 pub use cuda::describe;
@@ -69,6 +72,28 @@ impl Device {
             Self::Emulated(emulator) => emulator.read(at, bytes),
         }
         Ok(words)
+    }
+
+    /// Have a stream run a kernel over memory of others, and do not wait.
+    ///
+    /// # Safety
+    /// All `memory`, places and bytes, is the kernel's until it has run.
+    unsafe fn start(
+        &mut self,
+        text: &str,
+        kernel: &str,
+        threads: u64,
+        given: &[Argument],
+        (stream, memory): (u64, &[(u64, usize)]),
+    ) -> Result<(), String> {
+        match self {
+            Self::Cuda(cuda) => cuda.start(text, kernel, threads, given, stream),
+            Self::Emulated(emulator) => {
+                // SAFETY: promised by the caller; an emulator is done when it returns.
+                unsafe { emulator.lend(memory) };
+                emulator.launch(text, kernel, threads, EMULATED_BLOCK, given)
+            }
+        }
     }
 
     fn launch(&mut self, text: &str, kernel: &str, threads: u64, given: &[Argument]) -> Result<(), String> {

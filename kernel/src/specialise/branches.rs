@@ -29,7 +29,7 @@ use crate::{
 
 /// A word of an ending: one that the function makes, or the same on every row.
 #[derive(Clone, Copy)]
-enum Word {
+pub(super) enum Word {
     Made(u32),
     Fixed(U256),
 }
@@ -45,14 +45,14 @@ impl Word {
 }
 
 /// A slot that a path may change.
-struct Write {
+pub(super) struct Write {
     address: Address,
     key: Word,
-    value: Word,
-    place: Place,
+    pub(super) value: Word,
+    pub(super) place: Place,
 }
 
-enum Place {
+pub(super) enum Place {
     /// The row's plane has its value.
     Numbered(u32),
     /// It has to be compared with what it was.
@@ -64,15 +64,15 @@ pub struct Leaf {
     pub step: usize,
     /// Its first hits, up to a few.
     pub fresh: AtomicU32,
-    nonces: Vec<(Address, u64)>,
+    pub(super) nonces: Vec<(Address, u64)>,
     touched: Vec<Address>,
     /// Those accounts and the senders as a mask, where all have numbers.
     accounts: Option<u64>,
     /// Whether it writes nothing but slots with numbers.
     is_plain: bool,
-    writes: Vec<Write>,
+    pub(super) writes: Vec<Write>,
     /// The words that are handed back, then the block's number and time.
-    outputs: Vec<Word>,
+    pub(super) outputs: Vec<Word>,
 }
 
 /// A path that is to be part of the function, and rows that took it.
@@ -93,11 +93,11 @@ pub fn reads_of(graph: &Graph, guards: &[(Guard, U256)], ending: &Ending) -> Vec
 
 /// Paths on their way to code.
 pub struct TreeDraft {
-    generation: u64,
-    tree: Tree,
-    likely: Vec<Likely>,
-    reads: Reads,
-    leaves: Vec<Leaf>,
+    pub(super) generation: u64,
+    pub(super) tree: Tree,
+    pub(super) likely: Vec<Likely>,
+    pub(super) reads: Reads,
+    pub(super) leaves: Vec<Leaf>,
 }
 
 /// Paths as code.

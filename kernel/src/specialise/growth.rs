@@ -1,5 +1,7 @@
 //! Which paths of a program become code, and when: often taken ones together, again when enough others have come up.
 
+use std::cmp::Reverse;
+
 use revm::primitives::{HashMap, U256};
 
 use super::{
@@ -7,7 +9,7 @@ use super::{
     branches::{TreeDraft, Wanted, reads_of},
     paths::Paths,
 };
-use crate::trace::{End, Node, Values};
+use crate::trace::{End, Expression, Node, Values};
 
 /// Replays of a path step by step after which it is to become code.
 const WARM: u32 = 24;
@@ -99,7 +101,7 @@ impl Growth {
     fn draft(&mut self, all: &Specialiser, paths: &Paths) -> Option<TreeDraft> {
         let mut steps: Vec<(usize, u32)> = self.taken.iter().map(|(step, taken)| (*step, taken.hits)).collect();
         steps.retain(|(_, hits)| *hits >= WARM);
-        steps.sort_unstable_by_key(|(step, hits)| (std::cmp::Reverse(*hits), *step));
+        steps.sort_unstable_by_key(|(step, hits)| (Reverse(*hits), *step));
         steps.truncate(MOST_PATHS);
         let wanted: Vec<Wanted<'_>> = steps.iter().filter_map(|(step, _)| self.wanted(paths, *step)).collect();
         let draft = TreeDraft::new(all, &paths.tree.graph, self.generation, &wanted);
@@ -110,6 +112,24 @@ impl Growth {
         }
         (self.waiting, self.is_ordered) = (0, draft.is_some());
         draft
+    }
+
+    /// The paths that were taken `least` times, up to `most` of them, and that need nothing but slots with numbers.
+    pub fn plain_draft(&self, all: &Specialiser, paths: &Paths, least: u32, most: usize) -> Option<TreeDraft> {
+        let is_plain = |taken: &Taken, step: usize| {
+            let End::Transaction(ending) = paths.tree.end(step) else { return false };
+            let keyed = |node: &Node| {
+                matches!(paths.tree.graph.expression(*node), Expression::Slot(..) | Expression::Account(..))
+            };
+            ending.writes.iter().all(|write| write.place.is_some()) && !taken.reads.iter().any(keyed)
+        };
+        let often = self.taken.iter().filter(|(step, taken)| taken.hits >= least && is_plain(taken, **step));
+        let mut steps: Vec<(bool, u32, usize)> =
+            often.map(|(step, taken)| (taken.is_code, taken.hits, *step)).collect();
+        steps.sort_unstable_by_key(|(is_code, hits, step)| (Reverse((*is_code, *hits)), *step));
+        steps.truncate(most);
+        let wanted: Vec<Wanted<'_>> = steps.iter().filter_map(|(.., step)| self.wanted(paths, *step)).collect();
+        TreeDraft::new(all, &paths.tree.graph, self.generation, &wanted)
     }
 
     fn wanted<'a>(&'a self, paths: &'a Paths, step: usize) -> Option<Wanted<'a>> {

@@ -89,6 +89,13 @@ impl ProgramSite {
         self.order(draft);
     }
 
+    /// Its paths that rows took `least` times, up to `most` of them, for a device; none where there are none.
+    pub fn draft(&self, all: &Specialiser, least: u32, most: usize) -> Option<TreeDraft> {
+        let paths = self.recorded.paths.read().unwrap_or_else(PoisonError::into_inner);
+        let growth = self.growth.lock().unwrap_or_else(PoisonError::into_inner);
+        growth.plain_draft(all, &paths, least, most).filter(|draft| draft.generation == self.recorded.generation())
+    }
+
     fn order(self: &Arc<Self>, draft: Option<TreeDraft>) {
         let Some(draft) = draft.map(Box::new) else { return };
         if compile(Order::Program { draft, into: Arc::downgrade(self) }).is_some() {

@@ -99,6 +99,11 @@ impl Counts {
         self.off.load(Relaxed)
     }
 
+    /// Why the site is left to the interpreter, if it is.
+    pub fn reason(&self) -> Option<String> {
+        self.is_off().then(|| self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
     /// Leave the site to the interpreter from now on.
     pub fn switch_off(&self, reason: &str) {
         if !self.off.swap(true, Relaxed) {
@@ -132,7 +137,7 @@ impl Counts {
             replay_seconds: self.replaying.load(Relaxed) as f64 / 1e9,
             interpret_seconds: self.interpreting.load(Relaxed) as f64 / 1e9,
             seconds: self.nanoseconds.load(Relaxed) as f64 / 1e9,
-            off: self.is_off().then(|| self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()),
+            off: self.reason(),
             misses: by_guard,
         }
     }

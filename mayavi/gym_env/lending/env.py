@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mayavi.errors import SimulationError
 from mayavi.evm.chains import chain
-from mayavi.evm.fleet import SKIPPED, SUCCESS, Outcome, Words
+from mayavi.evm.fleet import SKIPPED, SUCCESS, Outcome, Program, Words
 from mayavi.evm.fork import Fork
 from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.lending.adapter import LendingAdapter
@@ -106,6 +106,11 @@ class LendingRowsEnv(ChainRowsEnv[C]):
             whole=self._whole,
         )
         self._opening, self._tick = opening(adapter, course), tick(adapter, course)
+
+    @property
+    def step_program(self) -> Program:
+        """The program of a step."""
+        return self._tick
 
     def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         """Draw the starts and open the loans by real transactions."""

@@ -21,6 +21,8 @@ pub enum Argument {
 #[derive(Default)]
 pub struct Emulator {
     memory: Vec<Vec<u8>>,
+    /// Memory of others: where it is, and how many bytes.
+    lent: Vec<(u64, usize)>,
     modules: HashMap<String, Module>,
 }
 
@@ -28,6 +30,7 @@ pub struct Emulator {
 struct Thread<'a> {
     module: &'a Module,
     memory: &'a mut [Vec<u8>],
+    lent: &'a [(u64, usize)],
     /// Thread, block, size of a block.
     special: [u64; 3],
     left: u64,
@@ -39,6 +42,14 @@ impl Emulator {
     pub fn allocate(&mut self, bytes: usize) -> u64 {
         self.memory.push(vec![0; bytes]);
         self.memory.len() as u64 * APART
+    }
+
+    /// Use memory of the process at its own place, instead of all that was lent before.
+    ///
+    /// # Safety
+    /// Nothing else reads or writes it while kernels run.
+    pub unsafe fn lend(&mut self, pieces: &[(u64, usize)]) {
+        self.lent = pieces.to_vec();
     }
 
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
@@ -70,7 +81,7 @@ impl Emulator {
         let parameters: Named = function.parameters.iter().cloned().zip(values).collect();
         for thread in 0..threads.next_multiple_of(size) {
             let special = [thread % size, thread / size, size];
-            let mut running = Thread { module, memory: &mut self.memory, special, left: MOST_LINES };
+            let mut running = Thread { module, memory: &mut self.memory, lent: &self.lent, special, left: MOST_LINES };
             running.run(function, parameters.clone())?;
         }
         Ok(())
@@ -95,6 +106,12 @@ impl Thread<'_> {
     }
 
     fn bytes(&mut self, at: u64, bits: u32) -> Result<&mut [u8], Wrong> {
+        let size = bits as usize / 8;
+        let holds = |(start, length): &&(u64, usize)| at >= *start && at - *start + size as u64 <= *length as u64;
+        if self.lent.iter().any(|piece| holds(&piece)) {
+            // SAFETY: inside a piece that was lent, of which its owner promises that nothing else uses it now.
+            return Ok(unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(at as usize), size) });
+        }
         let (piece, from) = ((at / APART) as usize, (at % APART) as usize);
         let memory = piece.checked_sub(1).and_then(|piece| self.memory.get_mut(piece));
         let found = memory.and_then(|memory| memory.get_mut(from..from + bits as usize / 8));

@@ -13,6 +13,7 @@ mod printer;
 mod products;
 mod reduce;
 mod rows;
+pub mod step;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,1 @@
+"""Rows of environments in a GPU's memory: `DeviceRows`."""

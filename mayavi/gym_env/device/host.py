@@ -1,0 +1,99 @@
+"""The processor's side of rows on a device: starts of episodes, and rows that leave the known paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi import _kernel
+from mayavi.gym_env.device.wiring import Limbs, Wiring
+from mayavi.gym_env.lending.env import LendingRowsEnv
+
+MOST_ROOM = 256
+"""Rows that are played on the processor at once."""
+MOST_ROUNDS = 12
+"""Rounds of episodes before the first kernel; fewer if a round finds no new path."""
+
+
+class HostRows:
+    """Rows of an environment on the processor: one at the start of each episode, and room to play others."""
+
+    def __init__(self, env: LendingRowsEnv[Any], wiring: Wiring, kernel: _kernel.DeviceFleet, starts: int) -> None:
+        self.env, self.wiring, self.kernel, self.starts = env, wiring, kernel, starts
+        self.fleet = env.fleet._fleet
+        self.room = np.arange(starts, env.rows)
+
+    def read_starts(self, first: int = 0) -> Limbs:
+        """What the starts keep of their chains, from the plane `first` on."""
+        return self.kernel.read(self.fleet, list(range(self.starts)), first)
+
+    def put(self, entries: NDArray[np.int64], kept: Limbs) -> None:
+        """Let the first rows of the room be rows that began at `entries`, and keep what `kept` says."""
+        self.kernel.write(self.fleet, self.room[: len(entries)].tolist(), entries.tolist(), kept)
+
+    def play(self, given: Limbs) -> NDArray[np.float32]:
+        """Play a step with the first rows of the room; returns their singles and updates `given`."""
+        count = given.shape[1]
+        inputs = self.wiring.program_inputs(given)
+        found = self.env.fleet.run(self.wiring.program, threads=self.env.threads, only=self.room[:count], **inputs)
+        singles = np.zeros((count, self.wiring.columns), dtype=np.float32)
+        self.wiring.take_outputs(found, given, singles)
+        return singles
+
+    def take(self, entries: NDArray[np.int64]) -> tuple[Limbs, bool]:
+        """What the first rows of the room keep now, and whether that is more than before."""
+        rows = self.room[: len(entries)].tolist()
+        grown = self.kernel.extend(self.fleet, rows, entries.tolist())
+        return self.kernel.read(self.fleet, rows), grown
+
+    def is_current(self) -> bool:
+        """Whether all that the kernel takes for constant still is."""
+        return self.kernel.is_current(self.fleet, self.wiring.program)
+
+    def paths(self) -> int:
+        """Recorded paths of a step."""
+        return sum(each["paths"] for each in self.env.fleet.program_statistics() if each["calls"])
+
+    def learn(self, given: Limbs, kept: Limbs, prices: NDArray[np.int64]) -> None:
+        """Play episodes of the table until no new path of a step comes up."""
+        rng, known = np.random.default_rng(21), 0
+        for at in range(MOST_ROUNDS):
+            self._learn_round(rng, given, kept, prices, at)
+            found = self.paths()
+            if at > 2 and found == known:
+                break
+            known = found
+
+    def _learn_round(
+        self, rng: np.random.Generator, given: Limbs, kept: Limbs, prices: NDArray[np.int64], at: int
+    ) -> None:
+        env, wiring, room = self.env, self.wiring, len(self.room)
+        entries = (np.arange(room) + at * room) % self.starts
+        horizon = env.config.horizon
+        self.put(entries, np.ascontiguousarray(kept[:, entries]))
+        playing = given[:, entries].copy()
+        edges = draw_actions(env, rng, room)
+        for step in range(horizon):
+            drawn = draw_actions(env, rng, room)
+            actions = np.where(np.arange(room) % 3 == 0, edges, drawn)
+            playing[wiring.given["action"]] = as_plane(env, actions)
+            playing[wiring.given["steps"]] = step
+            if env.feed is not None:
+                playing[wiring.given["price_e8"]] = prices[entries, min(step + 1, horizon)]
+            self.play(playing)
+
+
+def draw_actions(env: LendingRowsEnv[Any], rng: np.random.Generator, rows: int) -> NDArray[Any]:
+    """Draw actions: any of a discrete space; of a box anywhere, or an edge or its middle."""
+    if env.config.actions == "discrete":
+        return rng.integers(len(env.shares_ppm), size=rows)
+    edges = rng.choice([-1.0, 0.0, 1.0], rows)
+    return np.where(rng.random(rows) < 0.3, edges, rng.uniform(-1.0, 1.0, rows)).astype(np.float32)
+
+
+def as_plane(env: LendingRowsEnv[Any], actions: NDArray[Any]) -> Limbs:
+    """Actions as the words that a step takes."""
+    kind = np.int64 if env.config.actions == "discrete" else np.float64
+    return actions.astype(kind).view(np.uint64)

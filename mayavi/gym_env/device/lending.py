@@ -1,0 +1,69 @@
+"""Borrower environments on a device: the planes of their steps, and the starts of their episodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi.errors import UsageError
+from mayavi.gym_env.device.wiring import WORD_LIMBS, Limbs, Wiring
+from mayavi.gym_env.lending.env import LendingRowsEnv
+from mayavi.gym_env.lending.observations import OBSERVED
+from mayavi.gym_env.lending.programs import FIGURES
+from mayavi.gym_env.lending.state import RowState
+
+if TYPE_CHECKING:
+    from mayavi.gym_env.rows import RowsEnv
+
+EXACT = ("debt", "headroom")
+"""Figures of the last step that the next one takes as they are."""
+
+
+def whole_environment(kind: type[RowsEnv[Any]]) -> type[LendingRowsEnv[Any]]:
+    """The same environment with steps that are one program, however many rows it has."""
+    if not issubclass(kind, LendingRowsEnv):
+        raise UsageError(
+            f"'{kind.name}' does not run on a device: its step is not one program from action to reward",
+            "leave the device out; borrower environments run there: aave, aave-shock, compound",
+        )
+    return type(kind.__name__, (kind,), {"most_whole_rows": 1 << 40})
+
+
+def wired(env: LendingRowsEnv[Any]) -> Wiring:
+    """The planes of a step."""
+    wiring = Wiring(env.step_program)
+    for name in EXACT:
+        wiring.add_input(name, limbs=WORD_LIMBS)
+    for name in ("action", "steps", "cash_yield_ppm"):
+        wiring.add_input(name)
+    if env.feed is not None:
+        wiring.add_input("price_e8")
+    wiring.add_input("figures", count=len(FIGURES))
+    wiring.add_input("state", count=len(RowState._fields))
+    wiring.fix_input("live", 1)
+    wiring.fix_input("liquidated", 0)
+    wiring.add_output("reward", plane="reward")
+    wiring.add_output("liquidated", plane="liquidation")
+    for name in (*EXACT, "state"):
+        wiring.feed_back(name, name)
+    wiring.feed_back_rounded(FIGURES, "figures")
+    wiring.add_singles("observation", len(OBSERVED))
+    return wiring
+
+
+def begun(env: LendingRowsEnv[Any], wiring: Wiring, rows: slice) -> tuple[Limbs, NDArray[np.float32]]:
+    """What a step is given at the start of the episodes of `rows`, and their observations."""
+    columns, count = env.columns, rows.stop - rows.start
+    given = np.zeros((wiring.planes, count), dtype=np.uint64)
+    for name in EXACT:
+        given[wiring.given[name]] = env.exactly(name).limbs()[rows].T[::-1]
+    floats = {
+        "cash_yield_ppm": columns["cash_yield_ppm"][rows, None],
+        "figures": columns["figures"][rows],
+        "state": env.state[rows],
+    }
+    for name, values in floats.items():
+        given[wiring.given[name]] = np.ascontiguousarray(values.T, dtype=np.float64).view(np.uint64)
+    return given, np.asarray(columns["observed"][rows])

@@ -1,0 +1,92 @@
+"""Where inputs and outputs of a step's program lie on a device: planes, one 64-bit word for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mayavi.evm.fleet import Outcome, Program
+from mayavi.evm.words import Words
+
+Limbs = NDArray[np.uint64]
+WORD_LIMBS = 4
+
+
+@dataclass(slots=True)
+class Wiring:
+    """Planes of a program: `given` are its inputs, and those of its outputs that are read or become inputs again."""
+
+    program: Program
+    given: dict[str, slice] = field(default_factory=dict)
+    """Planes by name, for inputs and for outputs under a name of their own."""
+    planes: int = 0
+    inputs: list[tuple[str, int, int]] = field(default_factory=list)
+    fixed: list[tuple[str, int]] = field(default_factory=list)
+    outputs: list[tuple[str, str, int, int]] = field(default_factory=list)
+    columns: int = 0
+    """Floats of 32 bits that a row hands back."""
+
+    def _take(self, name: str, count: int) -> int:
+        first = self.planes
+        self.given[name] = slice(first, first + count)
+        self.planes += count
+        return first
+
+    def add_input(self, name: str, *, limbs: int = 1, count: int = 1) -> None:
+        """Add an input of `count` words with `limbs` limbs each."""
+        self.inputs.append((name, self._take(name, limbs * count), limbs))
+
+    def fix_input(self, name: str, value: int) -> None:
+        """Give an input the same value on every row."""
+        self.fixed.append((name, value))
+
+    def add_output(self, name: str, *, plane: str) -> None:
+        """Add an output whose lowest limb, or only float, is read from `plane`."""
+        self.outputs.append((name, "word", self._take(plane, 1), 1))
+
+    def feed_back(self, output: str, name: str) -> None:
+        """Make an output the next step's input `name`, limb by limb."""
+        _, first, limbs = next(each for each in self.inputs if each[0] == name)
+        self.outputs.append((output, "word", first, limbs))
+
+    def feed_back_rounded(self, outputs: Iterable[str], name: str) -> None:
+        """Make outputs the floats of the next step's input `name`."""
+        first = self.given[name].start
+        self.outputs += [(output, "rounded", first + at, 1) for at, output in enumerate(outputs)]
+
+    def add_singles(self, name: str, count: int) -> None:
+        """Add an output of `count` floats of 32 bits."""
+        self.outputs.append((name, "single", self.columns, 1))
+        self.columns += count
+
+    def program_inputs(self, given: Limbs) -> dict[str, Any]:
+        """The inputs of a run on the processor, from planes (planes, rows)."""
+        floats = dict(self.program.float_inputs)
+        found: dict[str, Any] = dict(self.fixed)
+        for name, first, limbs in self.inputs:
+            planes = given[self.given[name]]
+            if name in floats:
+                found[name] = planes.view(np.float64).T
+            elif limbs == 1:
+                found[name] = given[first]
+            else:
+                found[name] = Words(np.ascontiguousarray(planes[::-1].T).astype(">u8").view(np.uint8))
+        return found
+
+    def take_outputs(self, outcome: Outcome, given: Limbs, singles: NDArray[np.float32]) -> None:
+        """Put what a run gave into planes and singles."""
+        for name, kind, first, limbs in self.outputs:
+            if kind == "single":
+                found = outcome.arrays[name]
+                singles[:, first : first + found.shape[1]] = found
+            elif name in outcome.arrays:
+                found = np.ascontiguousarray(outcome.arrays[name].T, dtype=np.float64).view(np.uint64)
+                given[first : first + len(found)] = found
+            elif kind == "rounded":
+                given[first] = outcome.floats[:, list(outcome).index(name)].copy().view(np.uint64)
+            else:
+                given[first : first + limbs] = outcome[name].limbs().T[::-1][:limbs]
