@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi import _kernel
 from mayavi.errors import SetupError, UsageError
-from mayavi.evm.devices import cuda_devices, explained
+from mayavi.evm.devices import cuda_devices
 
 if TYPE_CHECKING:
     import torch
@@ -79,12 +78,9 @@ def open_tensor_rows(
             raise UsageError(
                 f"torch {torch.__version__} sees no GPU, and the CUDA driver does", "install torch with CUDA support"
             )
-    home = import_module("mayavi.gym_env.device.rows")
-    try:
-        opened: TensorRows = home.DeviceRows(name, config, rows, episodes=episodes, device=device, world=world)
-    except _kernel.DeviceError as error:
-        raise explained(error) from error
-    return opened
+    from mayavi.gym_env.device.rows import DeviceRows
+
+    return DeviceRows(name, config, rows, episodes=episodes, device=device, world=world)
 
 
 def import_torch() -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from mayavi import _kernel
-from mayavi.errors import DeviceLost, MayaviError
+from mayavi.errors import DeviceLost, MayaviError, UsageError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.fast import device_rows
 from mayavi.rl.fast.files import OPTIMIZER, RNG, WEIGHTS
@@ -32,8 +32,9 @@ from mayavi.rl.training_runs.checkpoints import Checkpoint
 
 _DEVICE_ERRORS: tuple[type[Exception], ...] = (
     _kernel.DeviceError,
+    UsageError,  # what rows on a device make of an error of their driver
     torch.OutOfMemoryError,
-    *([torch.AcceleratorError] if hasattr(torch, "AcceleratorError") else []),
+    torch.AcceleratorError,
 )
 
 
@@ -41,7 +42,7 @@ def train_with_fast(config: TrainConfig, session: Session, resume: Checkpoint | 
     """Train until `config.timesteps`, reporting every rollout to `session`."""
     torch.set_num_threads(config.torch_threads)
     normaliser = Normaliser.read(resume.path) if resume and config.normalises else first_normaliser(config)
-    with torch.no_grad(), _device_errors(session):
+    with torch.no_grad():
         ppo, rows = _open(config, session, normaliser)
         steps = 0 if resume is None else resume.steps
         if resume is None:
@@ -49,11 +50,12 @@ def train_with_fast(config: TrainConfig, session: Session, resume: Checkpoint | 
         else:
             _resume(ppo, rows, session, resume)
         while steps < config.timesteps:
-            batch = ppo.collect()
-            steps += config.batch_size
-            figures = ppo.learn(batch, _learning_rate(config, steps))
-            _check_finite(ppo, steps)
-            rows.update_statistics()
+            with _device_errors(session):
+                batch = ppo.collect()
+                steps += config.batch_size
+                figures = ppo.learn(batch, _learning_rate(config, steps))
+                _check_finite(ppo, steps)
+                rows.update_statistics()
             if (mean := rows.mean_reward) is not None:
                 figures["rollout/ep_rew_mean"] = mean
             session.scalars(figures, steps)
@@ -82,18 +84,22 @@ def _open(config: TrainConfig, session: Session, normaliser: Normaliser | None) 
 
 @contextmanager
 def _device_errors(session: Session) -> Iterator[None]:
-    """Turn an error of the device into one that says how to continue."""
+    """Turn an error of the device within a rollout or an update into one that says how to continue."""
     try:
         yield
     except _DEVICE_ERRORS as error:
-        steps, run = session.record["steps"], session.folder.run_id
+        if not session.config.rows_on_device and isinstance(error, UsageError):
+            raise
         kept = [each.steps for each in session.folder.checkpoints() if each.resumable]
         hint = "no checkpoint was written yet: start the training again"
         if kept:
-            hint = f"`mayavi train --resume {run}` continues from the checkpoint at {kept[-1]:,} steps"
+            hint = (
+                f"`mayavi train --resume {session.folder.run_id}` continues from the checkpoint at {kept[-1]:,} steps"
+            )
         if isinstance(error, torch.OutOfMemoryError):
             hint = f"smaller: num_envs × rollout_steps, minibatch_size, network; or {hint}"
-        raise DeviceLost(f"the device failed after {steps:,} steps: {str(error).splitlines()[0]}", hint) from error
+        steps, what = session.record["steps"], str(error).splitlines()[0]
+        raise DeviceLost(f"the device failed after {steps:,} steps: {what}", hint) from error
 
 
 def _seed(config: TrainConfig, generator: torch.Generator | None = None, steps: int = 0) -> int:

@@ -11,7 +11,7 @@ from mayavi.errors import UsageError
 from mayavi.evm.devices import cuda_devices
 from mayavi.evm.specialise import specialised
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.environments import env_facts, pin_block
+from mayavi.rl.environments import check_runs_on_device, env_facts, pin_block
 from mayavi.rl.rllib.ray_connection import checked_runners
 from mayavi.rl.rollouts.fitting import check_rollouts
 from mayavi.rl.training import global_rng
@@ -108,6 +108,7 @@ def _trained(
         folder = find_run(resume, place)
         check_resumable(folder, config)
     _check_device(config)
+    check_runs_on_device(config)
     facts = env_facts(config)
     check_rollouts(config, facts)
     memory = estimate(config, facts.sizes(), discrete=facts.discrete)

@@ -13,8 +13,9 @@ pytest.importorskip("torch", reason="torch is not installed; `pip install 'mayav
 
 import torch
 
+import mayavi.rl.training.train as train_module
 from mayavi import _kernel
-from mayavi.errors import DeviceLost
+from mayavi.errors import DeviceLost, UsageError
 from mayavi.gym_env import make_rows
 from mayavi.gym_env.episodes import EPISODES
 from mayavi.rl.config import TrainConfig
@@ -27,12 +28,12 @@ from mayavi.rl.fast.rows import TrainingRows
 from mayavi.rl.models import open_model
 from mayavi.rl.training.normaliser import first_normaliser
 from mayavi.rl.training.progress import TrainProgress
-from mayavi.rl.training.train import train
 from tests.gym_env.stand_in_device_rows import StandInDeviceRows
 from tests.rl import chase_env
 from tests.rl.training.train_process import weights_digest
 
-assert chase_env.ChaseEnv
+assert chase_env.__name__
+train = train_module.train
 CHASE = {"env": "chase", "framework": "fast", "seed": 3, "device": "emulated", "start_table": 100}
 NORMALISED = {"normalize_observations": True, "normalize_rewards": True, "bootstrap_at_horizon": True}
 SMALL = {"num_envs": 16, "rollout_steps": 12, "minibatch_size": 50, "epochs": 2, "network": [16, 16]}
@@ -47,7 +48,12 @@ def stand_in(config: TrainConfig, episodes: Sequence[int]) -> Any:
 @pytest.fixture
 def on_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trainings on `emulated` play the stand-in, for which any environment will do."""
-    monkeypatch.setattr(device_rows, "open_device_rows", stand_in)
+    play_on_device(monkeypatch, stand_in)
+
+
+def play_on_device(monkeypatch: pytest.MonkeyPatch, opened: Any) -> None:
+    monkeypatch.setattr(device_rows, "open_device_rows", opened)
+    monkeypatch.setattr(train_module, "check_runs_on_device", lambda config: None)
 
 
 @KINDS
@@ -152,7 +158,7 @@ def test_a_device_that_fails_is_named_and_the_last_checkpoint_resumes(
         return Failing(make_training_rows(config, config.num_envs), episodes)
 
     config = TrainConfig.of(CHASE, SMALL, {"timesteps": 960, "checkpoint_every_steps": 192})
-    monkeypatch.setattr(device_rows, "open_device_rows", failing)
+    play_on_device(monkeypatch, failing)
     with pytest.raises(DeviceLost, match="the device failed after 576 steps: the driver says CUDA_ERROR") as lost:
         train(config, models=tmp_path, run_id="one")
     assert lost.value.hint == "`mayavi train --resume one` continues from the checkpoint at 576 steps"
@@ -204,3 +210,32 @@ def test_bf16_changes_the_weights_and_keeps_them_in_float32(tmp_path: Path) -> N
     assert first.dtype == second.dtype == torch.float32
     assert not first.equal(second)
     np.testing.assert_allclose(first.numpy(), second.numpy(), atol=0.05)
+
+
+@pytest.mark.slow(10)
+def test_the_real_contracts_on_the_emulator_train_and_resume_exactly(tmp_path: Path) -> None:
+    config = TrainConfig.of(
+        {"env": "aave", "framework": "fast", "device": "emulated", "num_envs": 8, "start_table": 12, "timesteps": 96},
+        {"rollout_steps": 4, "minibatch_size": 16, "epochs": 1, "env_config": {"horizon": 3}, "network": [8]},
+    )
+
+    def stop(report: TrainProgress) -> None:
+        if report.steps == 32:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, models=tmp_path, run_id="one", progress=stop)
+    assert train(config, models=tmp_path, resume="one").exact
+    whole = train(config, models=tmp_path, run_id="whole")
+    assert weights_digest("one", tmp_path) == weights_digest("whole", tmp_path)
+    assert whole.episodes == 32
+    model = open_model("whole", tmp_path)
+    assert len(play(model.make_env(4, split="test"), model.policy(), range(4)).rewards) == 4
+
+
+def test_an_environment_that_does_not_run_on_a_device_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    config = TrainConfig.of({"env": "rwa", "framework": "fast", "device": "emulated"})
+    with pytest.raises(UsageError, match="'rwa' does not run on a device: its step is not one program") as refused:
+        train(config, models=tmp_path)
+    assert "--set device=auto" in (refused.value.hint or "")
+    assert list(tmp_path.iterdir()) == []
