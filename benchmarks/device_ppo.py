@@ -215,19 +215,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--network", default="64,64")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--rollout-steps", type=int, default=12)
-    parser.add_argument("--precision", default="fp32", choices=("fp32", "bf16"))
+    parser.add_argument("--precision", default="fp32", choices=("fp32", "tf32", "bf16"))
     parser.add_argument("--updates", type=int, default=10, help="updates that are timed")
     parser.add_argument("--table", type=int, default=None, help="episodes in the table of starts")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--stand-in", action="store_true", help="time the learner on an environment that costs little")
     parser.add_argument("--profile", action="store_true", help="print the kernels that take most time")
     parser.add_argument("--twice", action="store_true", help="train twice, and compare the weights")
-    parser.add_argument("--tf32", action="store_true", help="let float32 products round their factors to TF32")
     parser.add_argument("--steps", default=None, help="train for so many steps, such as 1e9, with the first of --rows")
     parser.add_argument("--test-episodes", type=int, default=1000)
     options = parser.parse_args(arguments)
     rows = [int(each) for each in options.rows.split(",")]
-    torch.set_float32_matmul_precision("high" if options.tf32 else "highest")
+    torch.set_float32_matmul_precision("high" if options.precision == "tf32" else "highest")
     if options.steps is not None:
         train_long(options, rows[0])
         return 0

@@ -129,7 +129,9 @@ class TrainConfig(Model):
     device: Literal["auto", "cpu", "cuda", "emulated"] = Field(
         "auto", description="device of the network; auto: a GPU if any; fast with `cuda`: of the environment too"
     )
-    precision: Literal["fp32", "bf16"] = Field("fp32", description="fast: number type of the network's layers")
+    precision: Literal["fp32", "tf32", "bf16"] = Field(
+        "fp32", description="fast: number type in which the network's layers multiply"
+    )
     start_table: int | None = Field(
         None,
         ge=1,

@@ -15,7 +15,7 @@ from torch import Tensor
 
 POLICY, VALUE = "policy", "value"
 LOG_DEVIATION = "log_deviation"
-PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
+PRECISIONS = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16}
 
 
 class Network:

@@ -42,7 +42,7 @@ def train_with_fast(config: TrainConfig, session: Session, resume: Checkpoint | 
     """Train until `config.timesteps`, reporting every rollout to `session`."""
     torch.set_num_threads(config.torch_threads)
     normaliser = Normaliser.read(resume.path) if resume and config.normalises else first_normaliser(config)
-    with torch.no_grad():
+    with torch.no_grad(), _products(config):
         ppo, rows = _open(config, session, normaliser)
         steps = 0 if resume is None else resume.steps
         if resume is None:
@@ -80,6 +80,17 @@ def _open(config: TrainConfig, session: Session, normaliser: Normaliser | None) 
     ppo = PPO(config, played, played.device, generator)
     _seed(config, generator)
     return ppo, played
+
+
+@contextmanager
+def _products(config: TrainConfig) -> Iterator[None]:
+    """Let float32 products round their factors to TF32 if the settings want it; the caller's choice is restored."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if config.precision == "tf32" else "highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 @contextmanager
