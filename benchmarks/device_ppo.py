@@ -2,7 +2,7 @@
 
     python benchmarks/device_ppo.py                          # 64 × 64, four epochs, 65,536 and 262,144 rows
     python benchmarks/device_ppo.py --stand-in               # the learner alone, on an environment of a few operations
-    python benchmarks/device_ppo.py --steps 1e9 --seed 1     # trains, and evaluates on the test split
+    python benchmarks/device_ppo.py --steps 1e9 --rows 65536 --minibatches 24 --seed 1    # and evaluates it
 
 Needs torch, NumPy, gymnasium and pydantic, and a world: `--source snapshot:FILE` where no contracts are built.
 """
@@ -28,7 +28,9 @@ from mayavi.rl.config import TrainConfig
 from mayavi.rl.fast.device_rows import DeviceTrainingRows, open_device_rows, start_table
 from mayavi.rl.fast.ppo import PPO
 
-WARM_UPS, MINIBATCHES = 3, 4
+WARM_UPS = 3
+LEARNING: dict[str, Any] = {"reward_scale": 1000.0, "gamma": 0.9, "learning_rate": 0.003, "learning_rate_end": 0.0}
+"""Settings of a long training: rewards of a borrower are thousandths of its wealth."""
 
 
 class FreeRows:
@@ -84,7 +86,7 @@ def settings(options: argparse.Namespace, rows: int, **more: Any) -> TrainConfig
         "source": options.source,
         "num_envs": rows,
         "rollout_steps": options.rollout_steps,
-        "minibatch_size": rows * options.rollout_steps // MINIBATCHES,
+        "minibatch_size": max(1, rows * options.rollout_steps // options.minibatches),
         "network": [int(each) for each in options.network.split(",")],
         "epochs": options.epochs,
         "precision": options.precision,
@@ -186,10 +188,11 @@ def train_long(options: argparse.Namespace, rows: int) -> None:
     from mayavi.rl.models import open_model
     from mayavi.rl.training.train import train
 
-    config = settings(options, rows, timesteps=int(float(options.steps)), learning_rate_end=0.0)
+    config = settings(options, rows, **LEARNING, timesteps=int(float(options.steps)))
+    reports: list[float] = []
     with TemporaryDirectory() as scratch:
         before = time.perf_counter()
-        trained = train(config, models=Path(scratch))
+        trained = train(config, models=Path(scratch), progress=lambda _: reports.append(time.perf_counter()))
         seconds = time.perf_counter() - before
         print(
             f"{config.env}: {trained.steps:,} steps, {trained.episodes:,} episodes in {seconds:.1f} s, "
@@ -197,12 +200,27 @@ def train_long(options: argparse.Namespace, rows: int) -> None:
             f"mean reward of the last rollout {trained.mean_reward}",
             flush=True,
         )
+        print(describe_times(before, reports, before + seconds, config.batch_size), flush=True)
         model, episodes = open_model(trained.run_id, Path(scratch)), range(options.test_episodes)
         env = model.make_env(min(256, len(episodes)), split="test")
         for name in ("policy", *type(env).strategies):
             rewards = play(env, model.policy() if name == "policy" else name, episodes).rewards
             half = 1.96 * rewards.std(ddof=1) / len(rewards) ** 0.5
             print(f"  test split, {len(rewards):,} episodes, {name}: {rewards.mean():.6f} ± {half:.6f}", flush=True)
+
+
+def describe_times(begun: float, reports: Sequence[float], ended: float, batch: int) -> str:
+    """Where the time of a training went: before the first update, in updates, and in the slowest of them."""
+    between = sorted(np.diff(np.array(reports)).tolist())
+    if not between:
+        return f"  one update, after {reports[0] - begun:.1f} s"
+    usual = between[len(between) // 2]
+    slowest = ", ".join(f"{each:.2f}" for each in between[:-6:-1])
+    return (
+        f"  {reports[0] - begun:.1f} s until the first update, {len(between)} more in {sum(between):.1f} s, "
+        f"usually {usual * 1e3:.1f} ms ({batch / usual / 1e6:.2f} M steps/s), the slowest {slowest} s; "
+        f"{ended - reports[-1]:.1f} s after the last"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -215,6 +233,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--network", default="64,64")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--rollout-steps", type=int, default=12)
+    parser.add_argument(
+        "--minibatches", type=int, default=4, help="minibatches of a pass; 24 for a training that learns"
+    )
     parser.add_argument("--precision", default="fp32", choices=("fp32", "tf32", "bf16"))
     parser.add_argument("--updates", type=int, default=10, help="updates that are timed")
     parser.add_argument("--table", type=int, default=None, help="episodes in the table of starts")
