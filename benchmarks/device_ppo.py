@@ -45,7 +45,7 @@ class FreeRows:
             0,
         )
         self.observation_space = spaces.Box(-9, 9, (observations,), np.float32)
-        self.action_space = spaces.Discrete(actions)
+        self.action_space: spaces.Space[Any] = spaces.Discrete(actions)
         zeros = torch.zeros(rows, device=device)
         self.observations = torch.randn(rows, observations, device=device)
         self.final_observations = torch.zeros_like(self.observations)
