@@ -1,10 +1,10 @@
 """`python -m benchmarks.device_rows`: steps of an environment's rows on a GPU, compared with the processor.
 
-    python -m benchmarks.device_rows --env aave-shock --rows 65536 262144 [--bucket 4096] [--leaves 64]
+    python -m benchmarks.device_rows --env aave-shock --rows 65536 262144 [--style bucket=65536,threads=256 …]
 
-Prints how many paths the kernel has, what compiling it took, registers, steps a second in all and of the kernel alone,
-the share of steps that the processor had to play, and EXACT if all compared rows are equal to the environment on the
-processor: observations, rewards, ends and, at the end, the state of their chains. Exit code 1 if they are not.
+Prints how many paths the kernels have, what compiling them took, registers, steps a second in all and of the kernels
+alone, the share of steps that the processor had to play, and EXACT if all compared rows are equal to the environment on
+the processor: observations, rewards, ends and, at the end, the state of their chains. Exit code 1 if they are not.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from mayavi.gym_env.device.parts import Style
 from mayavi.gym_env.device.rows import DeviceRows
 from mayavi.gym_env.registry import make_rows
 
@@ -42,7 +43,7 @@ class Timed:
 
     def seconds(self) -> float:
         """Seconds of all steps so far."""
-        return sum(before.elapsed_time(after) for before, after in self.events) / 1e3
+        return sum(float(before.elapsed_time(after)) for before, after in self.events) / 1e3
 
 
 def drawing(rows: DeviceRows, seed: int) -> Callable[[], torch.Tensor]:
@@ -51,8 +52,8 @@ def drawing(rows: DeviceRows, seed: int) -> Callable[[], torch.Tensor]:
     where = {"device": rows.torch_device, "generator": source}
     if rows.config.actions == "discrete":
         count = int(rows.action_space.n)  # type: ignore[attr-defined]
-        return lambda: torch.randint(count, (rows.rows,), **where)  # type: ignore[call-overload,no-any-return]
-    return lambda: torch.rand((rows.rows, 1), **where) * 2 - 1  # type: ignore[call-overload,no-any-return]
+        return lambda: torch.randint(count, (rows.rows,), **where)
+    return lambda: torch.rand((rows.rows, 1), **where) * 2 - 1
 
 
 def is_exact(rows: DeviceRows, name: str, compared: int, steps: int) -> bool:
@@ -83,9 +84,11 @@ def measure(rows: DeviceRows, steps: int) -> str:
     rows.begin()
     for _ in range(3):
         rows.step(draw())
-    timed = Timed(rows.memory.kernel)
+    kernels: list[Any] = [part.kernel for part in rows.parts]
+    timed = [Timed(kernel) for kernel in kernels]
     if is_gpu:
-        rows.memory.kernel = timed
+        for part, each in zip(rows.parts, timed, strict=True):
+            part.kernel = each  # type: ignore[assignment]
         torch.cuda.synchronize()
     before, left = time.perf_counter(), rows.left
     for _ in range(steps):
@@ -93,10 +96,30 @@ def measure(rows: DeviceRows, steps: int) -> str:
     if is_gpu:
         torch.cuda.synchronize()
     seconds, played = time.perf_counter() - before, steps * rows.rows
-    rows.memory.kernel = timed.kernel
-    alone = f", kernel alone {played / timed.seconds() / 1e6:,.1f} M/s" if is_gpu else ""
-    share = (rows.left - left) / played
-    return f"{played / seconds / 1e6:,.2f} M steps/s{alone}; {share:.4%} played by the processor"
+    for part, kernel in zip(rows.parts, kernels, strict=True):
+        part.kernel = kernel
+    ran = [each.seconds() for each in timed] if is_gpu else []
+    alone = (
+        f", kernels alone {played / sum(ran) / 1e6:,.1f} M/s ({' + '.join(f'{each:.3f}' for each in ran)} s)"
+        if is_gpu
+        else ""
+    )
+    share, blocks = (rows.left - left) / played, paths_a_block(rows)
+    return (
+        f"{played / seconds / 1e6:,.2f} M steps/s{alone}; {share:.4%} played by the processor; "
+        f"{blocks[0]:.1f} paths in a warp, {blocks[1]:.1f} in a block"
+    )
+
+
+def paths_a_block(rows: DeviceRows) -> tuple[float, float]:
+    """How many paths of the last transactions there were in a warp and in a block, on average."""
+    leaves, order = rows.memory.leaves[0], rows.last_order
+    taken = leaves if order is None else leaves[order.long()]
+    found = []
+    for size in (32, rows.style.threads):
+        whole = taken[: len(taken) // size * size].reshape(-1, size).sort(dim=1).values
+        found.append(1.0 + float((whole[:, 1:] != whole[:, :-1]).sum(dim=1).float().mean()))
+    return found[0], found[1]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -109,34 +132,39 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--episodes", type=int, default=1_024)
     parser.add_argument("--steps", type=int, default=48)
     parser.add_argument("--compared", type=int, default=256, help="rows that the processor steps too")
-    parser.add_argument(
-        "--bucket", type=int, nargs="+", default=[0], help="rows that are sorted by their path; 0: none"
-    )
-    parser.add_argument("--leaves", type=int, default=255, help="most paths of the kernel")
+    parser.add_argument("--style", nargs="+", default=[""], help="settings of kernels: bucket=65536,threads=256")
     given = parser.parse_args(arguments)
     differs = False
     for count in given.rows:
-        began = time.perf_counter()
-        rows = DeviceRows(
-            given.env, {"actions": given.actions}, count, episodes=range(given.episodes), device=given.device,
-            most_leaves=given.leaves,
-        )  # fmt: skip
-        made, took = time.perf_counter() - began, rows.took
+        for text in given.style:
+            values = {name: int(value) for name, _, value in (each.partition("=") for each in text.split(",") if each)}
+            differs |= not run(given, count, Style(**values))
+    return int(differs)
+
+
+def run(given: argparse.Namespace, count: int, style: Style) -> bool:
+    """Make rows, compare and measure them; whether all compared rows are equal."""
+    began, compared = time.perf_counter(), min(given.compared, count)
+    rows = DeviceRows(
+        given.env, {"actions": given.actions}, count, episodes=range(given.episodes), device=given.device, style=style
+    )
+    print(f"{given.env}, {given.actions}: {count:,} rows made in {time.perf_counter() - began:.1f} s; {style}")
+    for part in rows.parts:
+        took = part.took or {}
         print(
-            f"{given.env}, {given.actions}: {count:,} rows made in {made:.1f} s; {rows.leaves} paths, "
-            f"{len(rows.kernel.ptx()[0]) / 1e6:.2f} MB of PTX compiled in {took['compiled']:.1f} s; "
-            f"{took['registers']} registers, {took['local_bytes']} B local; {rows.kernel.planes} planes kept",
+            f"  {part.leaves} paths, {len(part.kernel.ptx()[0]) / 1e6:.2f} MB of PTX compiled in "
+            f"{took['compiled']:.1f} s; {took['registers']} registers, {took['local_bytes']} B local",
             flush=True,
         )
-        exact = is_exact(rows, given.env, min(given.compared, count), given.steps)
-        differs |= not exact
-        compared = given.steps * min(given.compared, count)
-        print(f"  {'EXACT' if exact else 'DIFFERS'} on {compared:,} steps; {rows.left:,} steps left", flush=True)
-        for rows._bucket in given.bucket:
-            rows.memory.order = None
-            print(f"  bucket {rows._bucket}: {measure(rows, given.steps)}; {rows.leaves} paths", flush=True)
-        rows.close()
-    return int(differs)
+    exact = is_exact(rows, given.env, compared, given.steps)
+    print(
+        f"  {'EXACT' if exact else 'DIFFERS'} on {compared * given.steps:,} steps; {rows.left:,} left; "
+        f"{rows.host.kernel.planes} planes kept",
+        flush=True,
+    )
+    print(f"  {measure(rows, given.steps)}", flush=True)
+    rows.close()
+    return exact
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.device import main as run_device
 from benchmarks.device_paths import main as record_device_paths
 from benchmarks.device_ppo import main as time_device_ppo
+from benchmarks.device_rows import main as run_device_rows
 from benchmarks.peer.conversation import creation_code, read_world
 from benchmarks.peers import export
 from benchmarks.position import BORROWER, USDC_E6, open_position
@@ -66,6 +67,16 @@ class TestDevicePpo:
         timed, same = capsys.readouterr().out.splitlines()
         assert timed.startswith("stand-in, 64 rows, network 64,64, 4 epochs, fp32: ")
         assert same == "64 rows, 1 updates, twice: the same weights"
+
+
+class TestDeviceRows:
+    def test_rows_are_exact_on_the_emulator(self, capsys: pytest.CaptureFixture[str]) -> None:
+        small = ["--rows", "32", "--episodes", "16", "--steps", "3", "--style", "bucket=32,threads=32"]
+        assert run_device_rows(["--device", "emulated", "--env", "aave", *small]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0].startswith("aave, discrete: 32 rows made in "), lines
+        assert any(line.startswith("  EXACT on 96 steps") for line in lines), lines
+        assert "M steps/s" in lines[-1]
 
 
 class TestSpecialiseCheck:

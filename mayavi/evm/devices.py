@@ -27,6 +27,14 @@ def cuda_devices() -> list[Device]:
     return [Device(*each, driver) for each in found]
 
 
+def check_device(name: str) -> None:
+    """Raise `UsageError` if there is no device `name`: `cuda`, `cuda:1` and so on, or `emulated`."""
+    try:
+        _kernel.open_device(name)
+    except _kernel.DeviceError as error:
+        raise explained(error) from None
+
+
 def explained(error: _kernel.DeviceError) -> UsageError:
     """Return an error of the kernel with its hint."""
     what, _, hint = str(error).partition("; ")

@@ -30,6 +30,12 @@ pub fn cuda_devices() -> PyResult<((i32, i32), Vec<(String, usize, (i32, i32))>)
     Ok((version, devices.into_iter().map(|device| (device.name, device.memory, device.capability)).collect()))
 }
 
+/// Open a device and let it go again; an error says why that is not possible.
+#[pyfunction]
+pub fn open_device(name: &str) -> PyResult<()> {
+    Device::open(name).map(drop).map_err(DeviceError::new_err)
+}
+
 /// What a limb of the outputs is multiplied with in a row's digest; without one, what the row's digest is.
 #[pyfunction]
 #[pyo3(signature = (limb=None))]

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    ffi::{CStr, CString, c_char, c_int, c_uint, c_void},
+    ffi::{CStr, CString, c_char, c_int, c_void},
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Instant,
 };
@@ -188,12 +188,12 @@ impl Cuda {
         Ok(Kernel { function: function.expose_provenance(), registers: attributes[0], local_bytes: attributes[1] })
     }
 
-    /// Have a stream run a kernel with so many threads, and do not wait. Memory is that of others.
+    /// Have a stream run a kernel with so many threads, so many in a block, and do not wait. Memory is that of others.
     pub fn start(
         &mut self,
         text: &str,
         name: &str,
-        threads: u64,
+        threads: [u32; 2],
         given: &[Argument],
         stream: u64,
     ) -> Result<(), String> {
@@ -203,17 +203,22 @@ impl Cuda {
         self.enqueue(kernel, threads, given, stream)
     }
 
-    fn enqueue(&self, kernel: Kernel, threads: u64, given: &[Argument], stream: u64) -> Result<(), String> {
+    fn enqueue(
+        &self,
+        kernel: Kernel,
+        [threads, block]: [u32; 2],
+        given: &[Argument],
+        stream: u64,
+    ) -> Result<(), String> {
         let mut given = given.to_vec();
         let mut places = places(&mut given);
-        let blocks = threads.div_ceil(u64::from(BLOCK)) as c_uint;
+        let blocks = threads.div_ceil(block);
         let stream = std::ptr::with_exposed_provenance_mut(stream as usize);
         let function = std::ptr::with_exposed_provenance_mut(kernel.function);
         let none = std::ptr::null_mut();
         // SAFETY: the kernel has parameters of exactly these sizes, and reads and writes only memory that it was given.
-        let started = unsafe {
-            (self.driver.launch)(function, blocks, 1, 1, BLOCK, 1, 1, 0, stream, places.as_mut_ptr(), none)
-        };
+        let started =
+            unsafe { (self.driver.launch)(function, blocks, 1, 1, block, 1, 1, 0, stream, places.as_mut_ptr(), none) };
         self.driver.check(started, "starting the kernel")
     }
 
@@ -225,7 +230,7 @@ impl Cuda {
         let mut milliseconds = 0.0;
         // SAFETY: the events were made by this driver.
         unsafe { driver.check((driver.record_event)(before, std::ptr::null_mut()), "recording an event")? };
-        self.enqueue(kernel, threads, given, 0)?;
+        self.enqueue(kernel, [threads as u32, BLOCK], given, 0)?;
         // SAFETY: as above, and a number is written.
         unsafe {
             driver.check((driver.record_event)(after, std::ptr::null_mut()), "recording an event")?;

@@ -1,6 +1,6 @@
 //! Rows on a device seen from Python: kernels over memory of others, and how rows of a `Fleet` get there and back.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
@@ -8,12 +8,15 @@ use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use super::{
     Device,
     binding::{DeviceError, Took},
-    layout::{Chain, Wiring},
+    layout::{Chain, Wiring, indexes_of},
     rows::{self, Ground},
 };
 use crate::{
     fleet::Fleet,
-    native::ptx::{emulator::Argument, step::print_renewal},
+    native::ptx::{
+        emulator::Argument,
+        step::{Style, print_renewal},
+    },
     program::Program,
 };
 
@@ -29,8 +32,11 @@ struct Texts {
 pub struct DeviceFleet {
     device: Mutex<Device>,
     wiring: Wiring,
+    /// Threads of a block.
+    threads: u32,
     renewed: Vec<u32>,
-    chain: Mutex<Chain>,
+    /// What rows keep; kernels over the same rows share it.
+    chain: Arc<Mutex<Chain>>,
     texts: Mutex<Texts>,
     generation: Mutex<Option<u64>>,
 }
@@ -46,8 +52,11 @@ type Memory = Vec<(u64, usize)>;
 impl DeviceFleet {
     /// `given`: inputs of the program by name, each with its first plane and the planes of a word. `fixed`: inputs that
     /// are the same on every row. `outputs`: name, `word`, `rounded` or `single`, first plane or column, and the planes
-    /// of a word. `renewed`: planes of what is given that a new episode sets.
+    /// of a word. `renewed`: planes of what is given that a new episode sets. `like`: a kernel over the same rows. `threads` of a block, most `registers` of
+    /// one, and from which size on products are calls (0: none) decide how fast the kernel is, and nothing else.
     #[new]
+    #[pyo3(signature = (program, given, fixed, outputs, renewed, device, like=None, threads=128, registers=0, products=0))]
+    #[allow(clippy::too_many_arguments, reason = "what a kernel needs")]
     fn new(
         program: &Program,
         given: Vec<(String, u32, u32)>,
@@ -55,13 +64,19 @@ impl DeviceFleet {
         outputs: Vec<(String, String, u32, u32)>,
         renewed: Vec<u32>,
         device: &str,
+        like: Option<&DeviceFleet>,
+        threads: u32,
+        registers: u32,
+        products: usize,
     ) -> PyResult<Self> {
-        let wiring = Wiring::new(program, &given, &fixed, &outputs).map_err(PyValueError::new_err)?;
+        let style = Style { registers, called_products: products };
+        let wiring = Wiring::new(program, &given, &fixed, &outputs, style).map_err(PyValueError::new_err)?;
         Ok(Self {
             device: Mutex::new(Device::open(device).map_err(DeviceError::new_err)?),
             wiring,
+            threads,
             renewed,
-            chain: Mutex::new(Chain::new()),
+            chain: like.map_or_else(|| Arc::new(Mutex::new(Chain::new())), |like| Arc::clone(&like.chain)),
             texts: Mutex::default(),
             generation: Mutex::default(),
         })
@@ -78,16 +93,28 @@ impl DeviceFleet {
         locked(&self.device).require(bytes.div_ceil(8)).map_err(DeviceError::new_err)
     }
 
-    /// Print the kernels of all paths that rows of the fleet took `least` times, up to `most` of them. Returns how many
+    /// Print the kernels of all paths that rows of the fleet took, up to `most` of them. The first `starts` rows of the
+    /// fleet stand where episodes begin; after that a row adds fewer than `spread` entries to a mapping. Returns how many
     /// paths there are; what is kept may have grown.
-    #[pyo3(signature = (fleet, program, least=1, most=255))]
-    fn print(&self, py: Python<'_>, fleet: &Fleet, program: &Program, least: u32, most: usize) -> PyResult<usize> {
-        let all = fleet.specialiser().ok_or_else(|| DeviceError::new_err("transactions are not replayed"))?;
+    #[pyo3(signature = (fleet, program, starts, spread, most=255))]
+    fn print(
+        &self,
+        py: Python<'_>,
+        fleet: &mut Fleet,
+        program: &Program,
+        starts: usize,
+        spread: u64,
+        most: usize,
+    ) -> PyResult<usize> {
+        let (world, settings, rows, all) = fleet.parts();
+        let all = all.ok_or_else(|| DeviceError::new_err("transactions are not replayed"))?;
+        let rows = &rows[..starts.min(rows.len())];
         let printed = py.detach(|| {
-            let tree = all.device_tree(program, least, most)?;
+            let tree = all.device_tree(program, 1, most)?;
             let (leaves, generation) = (tree.leaves.len(), tree.generation);
             let mut chain = locked(&self.chain);
-            let step = self.wiring.print(all, &mut chain, tree)?;
+            let indexes = indexes_of(Ground { world, settings }, all, &tree, rows, spread)?;
+            let step = self.wiring.print(all, &mut chain, tree, &indexes)?;
             Ok::<_, String>((step, leaves, generation))
         });
         let (step, leaves, generation) = printed.map_err(DeviceError::new_err)?;
@@ -123,10 +150,11 @@ impl DeviceFleet {
         took.map_err(DeviceError::new_err)?.into_python(py)
     }
 
-    /// Run a step. `memory`: places and bytes of what is given, of what is kept, of singles, of the numbers of rows
-    /// that are left out, of their count, of an order of all rows (0 for none), and of leaves.
-    fn step(&self, py: Python<'_>, rows: u32, memory: Memory, stream: u64) -> PyResult<()> {
-        let counts = [Argument::Number(rows)];
+    /// Run part number `part`, from 1, of a step. `memory`: places and bytes of what is given, of what is kept, of
+    /// singles, of the numbers of rows that are left out, of their count, of an order of all rows (0 for none), of
+    /// leaves, and of the part that each row was left out of.
+    fn step(&self, py: Python<'_>, rows: u32, part: u32, memory: Memory, stream: u64) -> PyResult<()> {
+        let counts = [rows, part].map(Argument::Number);
         py.detach(|| self.start("step", &locked(&self.texts).step, rows, &memory, &counts, stream))
             .map_err(DeviceError::new_err)
     }
@@ -232,6 +260,6 @@ impl DeviceFleet {
         let places = memory.iter().map(|(place, _)| Argument::Place(*place));
         let given: Vec<Argument> = places.chain(counts.iter().copied()).collect();
         // SAFETY: the arrays behind these places are held by the caller, who runs one kernel at a time.
-        unsafe { locked(&self.device).start(text, name, u64::from(rows), &given, (stream, memory)) }
+        unsafe { locked(&self.device).start(text, name, [rows, self.threads], &given, (stream, memory)) }
     }
 }

@@ -2,17 +2,22 @@
 
 use revm::primitives::{Address, U256};
 
+use super::rows::{self, Ground};
 use crate::{
     native::{
         ir::Node,
         plan::Plan,
-        ptx::step::{self, Ending, Left, Planes, Space, Step, Target},
-        tree::Tree,
+        ptx::step::{self, Ending, Index, Left, Planes, Source, Space, Step, Style, Target},
+        reference::evaluate,
     },
+    overlay::Row,
     program::Program,
-    specialise::{DeviceRead, DeviceTree, DeviceWord, Specialiser},
+    specialise::{DeviceLeaf, DevicePlace, DeviceRead, DeviceTree, DeviceWord, Specialiser},
     trace::BlockField,
 };
+
+/// Entries of a mapping that a row keeps.
+const MOST_ENTRIES: u64 = 1 << 10;
 
 /// What of a chain a row keeps on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +38,15 @@ impl Kept {
 #[derive(Default)]
 pub struct Chain {
     pub all: Vec<Kept>,
+    /// Slots of one mapping, one behind the other: account, keys, and the first plane.
+    mappings: Vec<(Address, Vec<U256>, u32)>,
 }
 
 impl Chain {
     /// Every chain keeps the time.
     pub fn new() -> Self {
-        Self { all: [BlockField::Number, BlockField::Timestamp, BlockField::BaseFee].map(Kept::Block).to_vec() }
+        let all = [BlockField::Number, BlockField::Timestamp, BlockField::BaseFee].map(Kept::Block).to_vec();
+        Self { all, mappings: Vec::new() }
     }
 
     /// What is kept from a plane on.
@@ -73,6 +81,23 @@ impl Chain {
         self.all.iter().any(|kept| matches!(kept, Kept::Slot(_, at, of) if *at == address && *of == key))
     }
 
+    /// The first plane of a mapping's slots, which are kept from now on.
+    fn mapping(&mut self, all: &Specialiser, address: Address, keys: Vec<U256>) -> Result<u32, String> {
+        if let Some((.., first)) = self.mappings.iter().find(|(at, of, _)| *at == address && *of == keys) {
+            return Ok(*first);
+        }
+        if keys.iter().any(|key| self.has_slot(address, *key)) {
+            return Err("a slot is kept by itself and as part of a mapping; make the rows anew".to_owned());
+        }
+        let first = self.planes();
+        for key in &keys {
+            let number = all.slot_number(address, *key).ok_or("too many slots change for a device")?;
+            self.all.push(Kept::Slot(number, address, *key));
+        }
+        self.mappings.push((address, keys, first));
+        Ok(first)
+    }
+
     fn slot(&mut self, all: &Specialiser, number: u32) -> Result<Planes, String> {
         let (address, key) = all.slot(number).ok_or("a slot without a number")?;
         Ok(self.place(Kept::Slot(number, address, key)))
@@ -82,7 +107,7 @@ impl Chain {
 /// What becomes of an input word of the program.
 #[derive(Clone, Copy, Debug)]
 pub enum Given {
-    Planes(Planes),
+    Source(Source),
     Fixed(u64),
 }
 
@@ -93,6 +118,7 @@ pub struct Wiring {
     pub outputs: Vec<Vec<Target>>,
     /// Singles of a row.
     pub columns: u32,
+    pub style: Style,
 }
 
 impl Wiring {
@@ -101,13 +127,15 @@ impl Wiring {
         given: &[(String, u32, u32)],
         fixed: &[(String, u64)],
         outputs: &[(String, String, u32, u32)],
+        style: Style,
     ) -> Result<Self, String> {
         let mut inputs: Vec<Option<Given>> = vec![None; program.input_count()];
         for (name, first, width) in given {
             let (at, count) = program.input_words(name).ok_or_else(|| format!("the program has no input '{name}'"))?;
             for word in 0..count {
                 let first = first + word as u32 * width;
-                inputs[at + word] = Some(Given::Planes(Planes { space: Space::Given, first, width: *width }));
+                let planes = Planes { space: Space::Given, first, width: *width };
+                inputs[at + word] = Some(Given::Source(Source::Planes(planes)));
             }
         }
         for (name, value) in fixed {
@@ -117,11 +145,12 @@ impl Wiring {
         let inputs = inputs.into_iter().collect::<Option<Vec<_>>>().ok_or("an input of the program is not given")?;
         let (mut targets, mut columns) = (vec![Vec::new(); program.output_count()], 0);
         for (name, kind, first, width) in outputs {
-            let (at, count) = program.output_words(name).ok_or_else(|| format!("the program has no output '{name}'"))?;
+            let (at, count) =
+                program.output_words(name).ok_or_else(|| format!("the program has no output '{name}'"))?;
             for word in 0..count {
                 let first = first + word as u32 * width;
                 targets[at + word].push(match kind.as_str() {
-                    "word" => Target::Word(Planes { space: Space::Given, first, width: *width }),
+                    "word" => Target::Word(Source::Planes(Planes { space: Space::Given, first, width: *width })),
                     "rounded" => Target::Rounded(first),
                     "single" => Target::Single(first),
                     other => return Err(format!("an output is no '{other}'")),
@@ -131,51 +160,122 @@ impl Wiring {
                 }
             }
         }
-        Ok(Self { inputs, outputs: targets, columns })
+        Ok(Self { inputs, outputs: targets, columns, style })
     }
 
-    /// The kernel of a tree of paths. Whatever it reads or writes of a chain is kept from now on.
-    pub fn print(&self, all: &Specialiser, chain: &mut Chain, device: DeviceTree) -> Result<String, String> {
-        let DeviceTree { mut tree, likely, reads, leaves, .. } = device;
+    /// The kernel of a tree of paths. Whatever it reads or writes of a chain is kept from now on. `indexes` are those of
+    /// the tree's keys.
+    pub fn print(
+        &self,
+        all: &Specialiser,
+        chain: &mut Chain,
+        device: DeviceTree,
+        indexes: &[Index],
+    ) -> Result<String, String> {
+        let DeviceTree { mut tree, likely, reads, leaves, keys, indexes: mut first, .. } = device;
+        let mut mappings = Vec::new();
+        for (key, index) in keys.iter().zip(indexes) {
+            let all_keys = (0..index.count).map(|further| key.at(index.base + U256::from(further))).collect();
+            mappings.push(chain.mapping(all, key.address, all_keys)?);
+        }
+        let keyed = |index: usize| Source::Indexed { index, first: mappings[index] };
         let mut inputs = Vec::new();
         for read in &reads {
             inputs.push(match read {
                 DeviceRead::Input(at) => self.inputs[*at as usize],
-                DeviceRead::Block(field) => Given::Planes(chain.place(Kept::Block(*field))),
-                DeviceRead::Slot(number) => Given::Planes(chain.slot(all, *number)?),
+                DeviceRead::Block(field) => Given::Source(Source::Planes(chain.place(Kept::Block(*field)))),
+                DeviceRead::Slot(number) => Given::Source(Source::Planes(chain.slot(all, *number)?)),
+                DeviceRead::Keyed(index) => Given::Source(keyed(*index)),
             });
         }
-        bound(&mut tree, &inputs);
+        bound(&mut tree.nodes, &inputs);
+        bound(&mut first.nodes, &inputs);
         let mut endings = Vec::new();
         for leaf in &leaves {
-            let mut ending = Ending::default();
-            for (number, word) in &leaf.writes {
-                ending.stores.push((left(*word), Target::Word(chain.slot(all, *number)?)));
-            }
-            for (sender, by) in &leaf.nonces {
-                ending.added.push((chain.place(Kept::Nonce(*sender)).first, *by));
-            }
-            let [outputs @ .., block, time] = leaf.outputs.as_slice() else { return Err("a path without time".into()) };
-            for (word, field) in [(block, BlockField::Number), (time, BlockField::Timestamp)] {
-                ending.stores.push((left(*word), Target::Word(chain.place(Kept::Block(field)))));
-            }
-            for (word, targets) in outputs.iter().zip(&self.outputs) {
-                ending.stores.extend(targets.iter().map(|target| (left(*word), *target)));
-            }
-            endings.push(ending);
+            endings.push(self.ending(all, chain, leaf, keyed)?);
         }
-        let plan = Plan::of_tree(&tree, &likely).map_err(|error| error.to_string())?;
-        let none = Planes { space: Space::Given, first: 0, width: 0 };
-        let inputs: Vec<Planes> = inputs
-            .into_iter()
-            .map(|input| match input {
-                Given::Planes(planes) => planes,
-                Given::Fixed(_) => none,
-            })
-            .collect();
-        let step = Step { inputs: &inputs, endings: &endings, columns: self.columns };
-        step::print(&plan, &step).map_err(|error| error.to_string())
+        let plans = (Plan::new(&first, &[]), Plan::of_tree(&tree, &likely));
+        let (Ok(first), Ok(plan)) = plans else { return Err("the paths cannot be made one function".to_owned()) };
+        let none = Source::Planes(Planes { space: Space::Given, first: 0, width: 0 });
+        let source = |given: &Given| if let Given::Source(source) = given { *source } else { none };
+        let inputs: Vec<Source> = inputs.iter().map(source).collect();
+        let step = Step { inputs: &inputs, indexes, endings: &endings, columns: self.columns, style: self.style };
+        step::print(&first, &plan, &step).map_err(|error| error.to_string())
     }
+
+    fn ending(
+        &self,
+        all: &Specialiser,
+        chain: &mut Chain,
+        leaf: &DeviceLeaf,
+        keyed: impl Fn(usize) -> Source,
+    ) -> Result<Ending, String> {
+        let mut ending = Ending::default();
+        for (place, word) in &leaf.writes {
+            let source = match place {
+                DevicePlace::Slot(number) => Source::Planes(chain.slot(all, *number)?),
+                DevicePlace::Keyed(index) => keyed(*index),
+            };
+            ending.stores.push((left(*word), Target::Word(source)));
+        }
+        for (sender, by) in &leaf.nonces {
+            ending.added.push((chain.place(Kept::Nonce(*sender)).first, *by));
+        }
+        let [outputs @ .., block, time] = leaf.outputs.as_slice() else { return Err("a path without time".into()) };
+        for (word, field) in [(block, BlockField::Number), (time, BlockField::Timestamp)] {
+            ending.stores.push((left(*word), Target::Word(Source::Planes(chain.place(Kept::Block(field))))));
+        }
+        for (word, targets) in outputs.iter().zip(&self.outputs) {
+            ending.stores.extend(targets.iter().map(|target| (left(*word), *target)));
+        }
+        Ok(ending)
+    }
+}
+
+/// How far the indexes of a tree's keys reach: from the lowest at these rows on, `spread` further than the highest.
+pub fn indexes_of(
+    ground: Ground<'_>,
+    all: &Specialiser,
+    device: &DeviceTree,
+    rows: &[Row],
+    spread: u64,
+) -> Result<Vec<Index>, String> {
+    let mut wanted = Vec::new();
+    for read in &device.reads {
+        wanted.push(match read {
+            DeviceRead::Block(field) => Some(Kept::Block(*field)),
+            DeviceRead::Slot(number) => all.slot(*number).map(|(address, key)| Kept::Slot(*number, address, key)),
+            _ => None,
+        });
+    }
+    let there: Vec<Kept> = wanted.iter().copied().flatten().collect();
+    let mut ranges: Vec<Option<(U256, U256)>> = vec![None; device.keys.len()];
+    for row in rows.iter().take(if ranges.is_empty() { 0 } else { rows.len() }) {
+        let mut limbs = Vec::new();
+        rows::read(ground, &mut row.clone(), &there, &mut limbs).map_err(|_| "a start that cannot be read")?;
+        let mut rest = limbs.as_slice();
+        let words = wanted.iter().map(|kept| {
+            let (own, after) = rest.split_at(kept.map_or(0, |kept| kept.width() as usize));
+            rest = after;
+            U256::from_limbs_slice(own)
+        });
+        let words: Vec<U256> = words.collect();
+        let found = evaluate(&device.indexes, &words, &mut Vec::new()).unwrap_or_default();
+        for (range, index) in ranges.iter_mut().zip(found) {
+            let (low, high) = range.unwrap_or((index, index));
+            *range = Some((low.min(index), high.max(index)));
+        }
+    }
+    let mut found = Vec::new();
+    for range in ranges {
+        let (base, high) = range.ok_or("there is no start to begin with")?;
+        let count = u64::try_from(high - base).ok().and_then(|apart| apart.checked_add(spread));
+        let last = |count: &u64| base.as_limbs()[0].checked_add(*count).is_some() && *count <= MOST_ENTRIES;
+        let count = count.filter(last);
+        let count = count.ok_or_else(|| format!("starts are more than {MOST_ENTRIES} entries of a mapping apart"))?;
+        found.push(Index { base, count });
+    }
+    Ok(found)
 }
 
 fn left(word: DeviceWord) -> Left {
@@ -185,13 +285,14 @@ fn left(word: DeviceWord) -> Left {
     }
 }
 
-/// Say what is known of a tree's inputs: those that are always the same, and how wide the others are.
-fn bound(tree: &mut Tree, inputs: &[Given]) {
-    for node in &mut tree.nodes {
+/// Say what is known of a function's inputs: those that are always the same, and how wide the others are.
+fn bound(nodes: &mut [Node], inputs: &[Given]) {
+    for node in nodes {
         if let Node::Input { word, bits } = node {
             match inputs[*word as usize] {
                 Given::Fixed(value) => *node = Node::Constant(U256::from(value)),
-                Given::Planes(planes) => *bits = (*bits).min(64 * planes.width as u16),
+                Given::Source(Source::Planes(planes)) => *bits = (*bits).min(64 * planes.width as u16),
+                Given::Source(Source::Indexed { .. }) => {}
             }
         }
     }

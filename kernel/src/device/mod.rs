@@ -82,16 +82,16 @@ impl Device {
         &mut self,
         text: &str,
         kernel: &str,
-        threads: u64,
+        [threads, block]: [u32; 2],
         given: &[Argument],
         (stream, memory): (u64, &[(u64, usize)]),
     ) -> Result<(), String> {
         match self {
-            Self::Cuda(cuda) => cuda.start(text, kernel, threads, given, stream),
+            Self::Cuda(cuda) => cuda.start(text, kernel, [threads, block], given, stream),
             Self::Emulated(emulator) => {
                 // SAFETY: promised by the caller; an emulator is done when it returns.
                 unsafe { emulator.lend(memory) };
-                emulator.launch(text, kernel, threads, EMULATED_BLOCK, given)
+                emulator.launch(text, kernel, u64::from(threads), EMULATED_BLOCK, given)
             }
         }
     }

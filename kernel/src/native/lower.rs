@@ -47,6 +47,14 @@ pub fn lower_for_device(plan: &Plan) -> Lowered {
     lowered
 }
 
+/// Lower a plan, and another one that is computed after it: the code of the first, and the second with all numbers.
+pub fn lower_in_turn(first: &Plan, then: &Plan) -> (Vec<Instruction>, Lowered) {
+    let mut lowered = lower_for_device(first);
+    let code = std::mem::take(&mut lowered.writer.code);
+    lower_plan(then, &mut lowered, Vec::new());
+    (code, lowered)
+}
+
 /// Lower what a plan adds to the values before it, then what follows.
 fn lower_plan(plan: &Plan, lowered: &mut Lowered, values: Vec<Vec<Limb>>) {
     let count = plan.function.nodes.len();

@@ -91,7 +91,8 @@ impl Program {
             return Some("it reads the gas of a call");
         }
         let sends = |operation: &Operation| matches!(operation, Operation::Call { .. });
-        if !self.operations.iter().any(sends) { Some("it makes no call") } else { None }
+        let is_short = !self.operations.iter().any(sends) && self.float_outputs().is_empty();
+        is_short.then_some("it makes no call")
     }
 
     /// Run on one row under a recorder. False if its path is not modelled; the row has run all the same.

@@ -29,7 +29,7 @@ use crate::{
 
 /// A word of an ending: one that the function makes, or the same on every row.
 #[derive(Clone, Copy)]
-pub(super) enum Word {
+enum Word {
     Made(u32),
     Fixed(U256),
 }
@@ -45,14 +45,14 @@ impl Word {
 }
 
 /// A slot that a path may change.
-pub(super) struct Write {
+struct Write {
     address: Address,
     key: Word,
-    pub(super) value: Word,
-    pub(super) place: Place,
+    value: Word,
+    place: Place,
 }
 
-pub(super) enum Place {
+enum Place {
     /// The row's plane has its value.
     Numbered(u32),
     /// It has to be compared with what it was.
@@ -64,15 +64,15 @@ pub struct Leaf {
     pub step: usize,
     /// Its first hits, up to a few.
     pub fresh: AtomicU32,
-    pub(super) nonces: Vec<(Address, u64)>,
+    nonces: Vec<(Address, u64)>,
     touched: Vec<Address>,
     /// Those accounts and the senders as a mask, where all have numbers.
     accounts: Option<u64>,
     /// Whether it writes nothing but slots with numbers.
     is_plain: bool,
-    pub(super) writes: Vec<Write>,
+    writes: Vec<Write>,
     /// The words that are handed back, then the block's number and time.
-    pub(super) outputs: Vec<Word>,
+    outputs: Vec<Word>,
 }
 
 /// A path that is to be part of the function, and rows that took it.
@@ -93,11 +93,11 @@ pub fn reads_of(graph: &Graph, guards: &[(Guard, U256)], ending: &Ending) -> Vec
 
 /// Paths on their way to code.
 pub struct TreeDraft {
-    pub(super) generation: u64,
-    pub(super) tree: Tree,
-    pub(super) likely: Vec<Likely>,
-    pub(super) reads: Reads,
-    pub(super) leaves: Vec<Leaf>,
+    generation: u64,
+    tree: Tree,
+    likely: Vec<Likely>,
+    reads: Reads,
+    leaves: Vec<Leaf>,
 }
 
 /// Paths as code.
@@ -156,19 +156,19 @@ impl TreeDraft {
     }
 }
 
-fn native_guard(guard: &Guard, value: U256, made: &HashMap<Node, NodeId>) -> NativeGuard {
+pub(super) fn native_guard(guard: &Guard, value: U256, made: &HashMap<Node, NodeId>) -> NativeGuard {
     NativeGuard { node: made[&guard.node], condition: condition(guard, value) }
 }
 
-type Made = HashMap<usize, (Leaf, Vec<NodeId>)>;
+type Made<L> = HashMap<usize, (L, Vec<NodeId>)>;
 
 /// The ways that paths go from their guard `from` on: together as long as their guards say the same.
-fn branch(
+pub(super) fn branch<L>(
     paths: &[(&[(Guard, U256)], usize)],
     mut from: usize,
     made: &HashMap<Node, NodeId>,
-    outputs: &mut Made,
-    leaves: &mut Vec<Leaf>,
+    outputs: &mut Made<L>,
+    leaves: &mut Vec<L>,
 ) -> Option<Branch> {
     let mut guards = Vec::new();
     loop {

@@ -32,14 +32,14 @@ pub struct Draft {
 
 /// Where the function's inputs come from.
 pub struct Reads {
-    pub(super) leaves: Vec<Leaf>,
+    leaves: Vec<Leaf>,
     /// What keys of slots are computed from.
     keys: Graph,
     /// Expressions of `keys`, operands first.
     schedule: Vec<Node>,
 }
 
-pub(super) enum Leaf {
+enum Leaf {
     Hole(u32),
     Block(BlockField),
     Place(u32, Address, U256),

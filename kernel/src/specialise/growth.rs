@@ -9,7 +9,7 @@ use super::{
     branches::{TreeDraft, Wanted, reads_of},
     paths::Paths,
 };
-use crate::trace::{End, Expression, Node, Values};
+use crate::trace::{End, Node, Values};
 
 /// Replays of a path step by step after which it is to become code.
 const WARM: u32 = 24;
@@ -114,22 +114,18 @@ impl Growth {
         draft
     }
 
-    /// The paths that were taken `least` times, up to `most` of them, and that need nothing but slots with numbers.
-    pub fn plain_draft(&self, all: &Specialiser, paths: &Paths, least: u32, most: usize) -> Option<TreeDraft> {
-        let is_plain = |taken: &Taken, step: usize| {
-            let End::Transaction(ending) = paths.tree.end(step) else { return false };
-            let keyed = |node: &Node| {
-                matches!(paths.tree.graph.expression(*node), Expression::Slot(..) | Expression::Account(..))
-            };
-            ending.writes.iter().all(|write| write.place.is_some()) && !taken.reads.iter().any(keyed)
-        };
-        let often = self.taken.iter().filter(|(step, taken)| taken.hits >= least && is_plain(taken, **step));
+    /// The paths that were taken `least` times, the most used ones first.
+    pub fn often<'a>(&'a self, paths: &'a Paths, least: u32) -> Vec<Wanted<'a>> {
+        let often = self.taken.iter().filter(|(_, taken)| taken.hits >= least);
         let mut steps: Vec<(bool, u32, usize)> =
             often.map(|(step, taken)| (taken.is_code, taken.hits, *step)).collect();
         steps.sort_unstable_by_key(|(is_code, hits, step)| (Reverse((*is_code, *hits)), *step));
-        steps.truncate(most);
-        let wanted: Vec<Wanted<'_>> = steps.iter().filter_map(|(.., step)| self.wanted(paths, *step)).collect();
-        TreeDraft::new(all, &paths.tree.graph, self.generation, &wanted)
+        steps.iter().filter_map(|(.., step)| self.wanted(paths, *step)).collect()
+    }
+
+    /// Whose paths they are: how often those before were forgotten.
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     fn wanted<'a>(&'a self, paths: &'a Paths, step: usize) -> Option<Wanted<'a>> {

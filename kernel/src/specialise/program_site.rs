@@ -14,6 +14,7 @@ use super::{
     Mode, Specialiser,
     branches::{TreeCode, TreeDraft},
     compiler::{Order, compile},
+    device::DeviceTree,
     growth::Growth,
     paths::{Paths, SavedPaths},
     recorded::Recorded,
@@ -89,11 +90,15 @@ impl ProgramSite {
         self.order(draft);
     }
 
-    /// Its paths that rows took `least` times, up to `most` of them, for a device; none where there are none.
-    pub fn draft(&self, all: &Specialiser, least: u32, most: usize) -> Option<TreeDraft> {
+    /// Its paths that rows took `least` times, up to `most` of them, for a device; or why there are none.
+    pub fn device_tree(&self, least: u32, most: usize) -> Result<DeviceTree, String> {
         let paths = self.recorded.paths.read().unwrap_or_else(PoisonError::into_inner);
         let growth = self.growth.lock().unwrap_or_else(PoisonError::into_inner);
-        growth.plain_draft(all, &paths, least, most).filter(|draft| draft.generation == self.recorded.generation())
+        let generation = self.recorded.generation();
+        if growth.generation() != generation {
+            return Err("no path of the program is known yet".to_owned());
+        }
+        DeviceTree::new(&paths.tree.graph, generation, growth.often(&paths, least), most)
     }
 
     fn order(self: &Arc<Self>, draft: Option<TreeDraft>) {

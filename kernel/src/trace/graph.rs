@@ -260,20 +260,26 @@ impl Graph {
     pub fn part(&self, nodes: &[Node]) -> (Self, HashMap<Node, Node>) {
         let (mut part, mut numbers) = (Self::new(), HashMap::default());
         for node in nodes {
-            let mut expression = self.expression(*node).clone();
-            match &mut expression {
-                Expression::Pure(_, arguments) | Expression::Select(arguments) => {
-                    arguments.iter_mut().for_each(|node| *node = numbers.get(node).copied().unwrap_or(ZERO));
-                }
-                Expression::Slot(_, node) | Expression::Account(_, node) => *node = numbers[node],
-                Expression::Assembled(text) | Expression::Hash(text) => {
-                    text.parts.iter_mut().for_each(|part| part.node = numbers[&part.node]);
-                }
-                _ => {}
-            }
-            numbers.insert(*node, part.intern(expression));
+            let copied = part.copied(self.expression(*node), &numbers);
+            numbers.insert(*node, copied);
         }
         (part, numbers)
+    }
+
+    /// An expression of another graph, whose operands have these numbers here.
+    pub fn copied(&mut self, expression: &Expression, numbers: &HashMap<Node, Node>) -> Node {
+        let mut expression = expression.clone();
+        match &mut expression {
+            Expression::Pure(_, arguments) | Expression::Select(arguments) => {
+                arguments.iter_mut().for_each(|node| *node = numbers.get(node).copied().unwrap_or(ZERO));
+            }
+            Expression::Slot(_, node) | Expression::Account(_, node) => *node = numbers[node],
+            Expression::Assembled(text) | Expression::Hash(text) => {
+                text.parts.iter_mut().for_each(|part| part.node = numbers[&part.node]);
+            }
+            _ => {}
+        }
+        self.intern(expression)
     }
 
     /// What an expression is made of directly.

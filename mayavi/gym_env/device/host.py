@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi import _kernel
-from mayavi.gym_env.device.wiring import Limbs, Wiring
+from mayavi.gym_env.device.parts import Part
+from mayavi.gym_env.device.wiring import Limbs
 from mayavi.gym_env.lending.env import LendingRowsEnv
 
 MOST_ROOM = 256
@@ -20,8 +21,9 @@ MOST_ROUNDS = 12
 class HostRows:
     """Rows of an environment on the processor: one at the start of each episode, and room to play others."""
 
-    def __init__(self, env: LendingRowsEnv[Any], wiring: Wiring, kernel: _kernel.DeviceFleet, starts: int) -> None:
-        self.env, self.wiring, self.kernel, self.starts = env, wiring, kernel, starts
+    def __init__(self, env: LendingRowsEnv[Any], parts: Sequence[Part], starts: int) -> None:
+        self.env, self.parts, self.starts = env, parts, starts
+        self.table, self.kernel = parts[-1].wiring.table, parts[-1].kernel
         self.fleet = env.fleet._fleet
         self.room = np.arange(starts, env.rows)
 
@@ -33,14 +35,15 @@ class HostRows:
         """Let the first rows of the room be rows that began at `entries`, and keep what `kept` says."""
         self.kernel.write(self.fleet, self.room[: len(entries)].tolist(), entries.tolist(), kept)
 
-    def play(self, given: Limbs) -> NDArray[np.float32]:
-        """Play a step with the first rows of the room; returns their singles and updates `given`."""
-        count = given.shape[1]
-        inputs = self.wiring.program_inputs(given)
-        found = self.env.fleet.run(self.wiring.program, threads=self.env.threads, only=self.room[:count], **inputs)
-        singles = np.zeros((count, self.wiring.columns), dtype=np.float32)
-        self.wiring.take_outputs(found, given, singles)
-        return singles
+    def play(self, part: Part, which: NDArray[np.intp], given: Limbs, singles: NDArray[np.float32]) -> None:
+        """Play a part of a step with the rows `which` of the room; its outputs go into `given` and `singles`."""
+        if not len(which):
+            return
+        wiring, own, seen = part.wiring, np.ascontiguousarray(given[:, which]), singles[which]
+        inputs = wiring.program_inputs(own)
+        found = self.env.fleet.run(wiring.program, threads=self.env.threads, only=self.room[which], **inputs)
+        wiring.take_outputs(found, own, seen)
+        given[:, which], singles[which] = own, seen
 
     def take(self, entries: NDArray[np.int64]) -> tuple[Limbs, bool]:
         """What the first rows of the room keep now, and whether that is more than before."""
@@ -50,10 +53,10 @@ class HostRows:
 
     def is_current(self) -> bool:
         """Whether all that the kernel takes for constant still is."""
-        return self.kernel.is_current(self.fleet, self.wiring.program)
+        return all(part.kernel.is_current(self.fleet, part.wiring.program) for part in self.parts)
 
     def paths(self) -> int:
-        """Recorded paths of a step."""
+        """Recorded paths of all programs."""
         return sum(each["paths"] for each in self.env.fleet.program_statistics() if each["calls"])
 
     def learn(self, given: Limbs, kept: Limbs, prices: NDArray[np.int64]) -> None:
@@ -69,20 +72,21 @@ class HostRows:
     def _learn_round(
         self, rng: np.random.Generator, given: Limbs, kept: Limbs, prices: NDArray[np.int64], at: int
     ) -> None:
-        env, wiring, room = self.env, self.wiring, len(self.room)
+        env, planes, room = self.env, self.table.planes, len(self.room)
         entries = (np.arange(room) + at * room) % self.starts
         horizon = env.config.horizon
         self.put(entries, np.ascontiguousarray(kept[:, entries]))
-        playing = given[:, entries].copy()
-        edges = draw_actions(env, rng, room)
+        playing, singles = given[:, entries].copy(), np.zeros((room, self.table.columns), dtype=np.float32)
+        edges, every = draw_actions(env, rng, room), np.arange(room)
         for step in range(horizon):
             drawn = draw_actions(env, rng, room)
-            actions = np.where(np.arange(room) % 3 == 0, edges, drawn)
-            playing[wiring.given["action"]] = as_plane(env, actions)
-            playing[wiring.given["steps"]] = step
+            actions = np.where(every % 3 == 0, edges, drawn)
+            playing[planes["action"]] = as_plane(env, actions)
+            playing[planes["steps"]] = step
             if env.feed is not None:
-                playing[wiring.given["price_e8"]] = prices[entries, min(step + 1, horizon)]
-            self.play(playing)
+                playing[planes["price_e8"]] = prices[entries, min(step + 1, horizon)]
+            for part in self.parts:
+                self.play(part, every, playing, singles)
 
 
 def draw_actions(env: LendingRowsEnv[Any], rng: np.random.Generator, rows: int) -> NDArray[Any]:

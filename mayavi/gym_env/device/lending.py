@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
-from mayavi.gym_env.device.wiring import WORD_LIMBS, Limbs, Wiring
+from mayavi.gym_env.device.wiring import WORD_LIMBS, Limbs, PlaneTable, Wiring
 from mayavi.gym_env.lending.env import LendingRowsEnv
 from mayavi.gym_env.lending.observations import OBSERVED
 from mayavi.gym_env.lending.programs import FIGURES
@@ -31,39 +31,49 @@ def whole_environment(kind: type[RowsEnv[Any]]) -> type[LendingRowsEnv[Any]]:
     return type(kind.__name__, (kind,), {"most_whole_rows": 1 << 40})
 
 
-def wired(env: LendingRowsEnv[Any]) -> Wiring:
-    """The planes of a step."""
-    wiring = Wiring(env.step_program)
+def wired(env: LendingRowsEnv[Any]) -> list[Wiring]:
+    """Planes of the parts of a step: borrower, market, liquidator, and what is made of it all."""
+    table = PlaneTable()
+    borrower, market, liquidator, judge = parts = [Wiring(program, table) for program in env.step_parts()]
+    for each in parts:
+        each.fix_input("live", 1)
     for name in EXACT:
-        wiring.add_input(name, limbs=WORD_LIMBS)
-    for name in ("action", "steps", "cash_yield_ppm"):
-        wiring.add_input(name)
+        borrower.add_input(name, limbs=WORD_LIMBS)
+    borrower.add_input("action")
+    market.add_input("cash_yield_ppm")
     if env.feed is not None:
-        wiring.add_input("price_e8")
-    wiring.add_input("figures", count=len(FIGURES))
-    wiring.add_input("state", count=len(RowState._fields))
-    wiring.fix_input("live", 1)
-    wiring.fix_input("liquidated", 0)
-    wiring.add_output("reward", plane="reward")
-    wiring.add_output("liquidated", plane="liquidation")
-    for name in (*EXACT, "state"):
-        wiring.feed_back(name, name)
-    wiring.feed_back_rounded(FIGURES, "figures")
-    wiring.add_singles("observation", len(OBSERVED))
-    return wiring
+        market.add_input("price_e8")
+        liquidator.add_input("price_e8")
+    liquidator.add_output("liquidated", plane="liquidation")
+    for name in ("liquidation", "cash_yield_ppm", "steps"):
+        judge.add_input(name)
+    judge.add_input("figures", count=len(FIGURES))
+    judge.add_input("state", count=len(RowState._fields))
+    judge.fix_input("liquidated", 0)
+    judge.add_output("reward", plane="reward")
+    for name in EXACT:
+        judge.feed_back(name, name, limbs=WORD_LIMBS)
+    judge.feed_back("state", "state")
+    judge.feed_back_rounded(FIGURES, "figures")
+    judge.add_singles("observation", len(OBSERVED))
+    return parts
 
 
-def begun(env: LendingRowsEnv[Any], wiring: Wiring, rows: slice) -> tuple[Limbs, NDArray[np.float32]]:
+RENEWED = (*EXACT, "steps", "cash_yield_ppm", "figures", "state")
+"""Planes that the start of an episode sets."""
+
+
+def begun(env: LendingRowsEnv[Any], table: PlaneTable, rows: slice) -> tuple[Limbs, NDArray[np.float32]]:
     """What a step is given at the start of the episodes of `rows`, and their observations."""
     columns, count = env.columns, rows.stop - rows.start
-    given = np.zeros((wiring.planes, count), dtype=np.uint64)
+    given = np.zeros((table.count, count), dtype=np.uint64)
     for name in EXACT:
-        given[wiring.given[name]] = env.exactly(name).limbs()[rows].T[::-1]
+        given[table.planes[name]] = env.exactly(name).limbs()[rows].T[::-1]
     floats = {
         "cash_yield_ppm": columns["cash_yield_ppm"][rows, None],
         "figures": columns["figures"][rows],
         "state": env.state[rows],
     }
     for name, values in floats.items():
-        given[wiring.given[name]] = np.ascontiguousarray(values.T, dtype=np.float64).view(np.uint64)
+        given[table.planes[name]] = np.ascontiguousarray(values.T, dtype=np.float64).view(np.uint64)
     return given, np.asarray(columns["observed"][rows])

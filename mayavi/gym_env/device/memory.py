@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mayavi import _kernel
+from mayavi.errors import SimulationError
 from mayavi.evm.devices import explained
-from mayavi.gym_env.device.wiring import Limbs, Wiring
+from mayavi.gym_env.device.parts import Part
+from mayavi.gym_env.device.wiring import Limbs, PlaneTable
 
 if TYPE_CHECKING:
     import torch
@@ -20,17 +23,21 @@ PLANE_BYTES = 8
 class RowMemory:
     """Planes (planes, rows) of what steps are given and of what rows keep, those of all starts, and floats."""
 
-    def __init__(self, kernel: _kernel.DeviceFleet, wiring: Wiring, rows: int, device: torch.device) -> None:
+    def __init__(self, parts: Sequence[Part], rows: int, device: torch.device) -> None:
         import torch
 
-        self.kernel, self.rows, self.device = kernel, rows, device
-        self.given = torch.zeros((wiring.planes, rows), dtype=torch.int64, device=device)
-        self.kept = torch.zeros((kernel.planes, rows), dtype=torch.int64, device=device)
-        self.singles = torch.zeros((rows, wiring.columns), dtype=torch.float32, device=device)
+        self.kernel, self.rows, self.device = parts[-1].kernel, rows, device
+        table = parts[-1].wiring.table
+        self.given = torch.zeros((table.count, rows), dtype=torch.int64, device=device)
+        self.kept = torch.zeros((self.kernel.planes, rows), dtype=torch.int64, device=device)
+        self.singles = torch.zeros((rows, table.columns), dtype=torch.float32, device=device)
         self.present = torch.zeros_like(self.singles)
         self.left = torch.zeros(rows, dtype=torch.int32, device=device)
         self.counter = torch.zeros(1, dtype=torch.int32, device=device)
-        self.leaves = torch.zeros(rows, dtype=torch.int32, device=device)
+        self.leaves = torch.zeros((len(parts), rows), dtype=torch.int32, device=device)
+        """Number of the path that each row took in each part, from 1; 0 where the processor played it."""
+        self.parts = torch.zeros(rows, dtype=torch.int32, device=device)
+        """Part of the step that each row was left out of, from 1; 0 for none."""
         self.ended = torch.zeros(rows, dtype=torch.int32, device=device)
         self.entries = torch.zeros(rows, dtype=torch.int64, device=device)
         self.order: torch.Tensor | None = None
@@ -56,14 +63,26 @@ class RowMemory:
         self.starts_kept = torch.cat([self.starts_kept, more])
         self.kept = torch.cat([self.kept, more[:, self.entries]])
 
-    def step(self) -> int:
-        """Run a step of all rows; returns how many were left out."""
-        self.counter.zero_()
+    def step(self, number: int, kernel: _kernel.DeviceFleet) -> None:
+        """Run part `number`, from 1, of a step on all rows that were not left out before."""
         order = (0, 0) if self.order is None else _place(self.order)
         places = (self.given, self.kept, self.singles, self.left, self.counter)
-        memory = [*map(_place, places), order, _place(self.leaves)]
-        self._launch(self.kernel.step, self.rows, memory)
-        return int(self.counter.item())
+        memory = [*map(_place, places), order, _place(self.leaves[number - 1]), _place(self.parts)]
+        self._launch(kernel.step, self.rows, number, memory)
+
+    def take_left(self) -> torch.Tensor:
+        """Wait for the device; returns the rows that were left out, in ascending order."""
+        import torch
+
+        try:
+            count = int(self.counter.item())
+            if count:
+                self.counter.zero_()
+            return self.left[:count].to(torch.int64).sort().values
+        except RuntimeError as error:
+            raise SimulationError(
+                f"the device is lost: {error}", "run again, or resume from the last checkpoint"
+            ) from None
 
     def renew(self) -> None:
         """Let the rows that ended begin the episodes of `entries`, and carry over what all rows see."""
@@ -92,7 +111,7 @@ def _place(tensor: torch.Tensor) -> tuple[int, int]:
     return tensor.data_ptr(), tensor.numel() * tensor.element_size()
 
 
-def bytes_needed(wiring: Wiring, planes: int, rows: int, starts: int) -> int:
-    """Bytes of device memory for so many rows and starts."""
-    plane = PLANE_BYTES * (wiring.planes + planes)
-    return rows * (plane + 8 * wiring.columns + 32) + starts * (plane + 4 * wiring.columns)
+def bytes_needed(table: PlaneTable, planes: int, rows: int, starts: int) -> int:
+    """Bytes of device memory for so many rows and starts, `planes` of which rows keep."""
+    plane = PLANE_BYTES * (table.count + planes)
+    return rows * (plane + 8 * table.columns + 64) + starts * (plane + 4 * table.columns)

@@ -6,9 +6,10 @@
     rows.rewards                # another one, in the memory that the kernel writes
 
 A step is the environment's program, with all its transactions: the paths that rows take are recorded on the processor,
-as in specialised execution, and printed as one kernel with branches. A row that takes another path changes nothing on
-the device; the processor plays its step and puts the result in its place. All bits are those of the environment on the
-processor. `device="emulated"` runs the same kernel on the processor: slow, for tests.
+as in specialised execution, and printed as kernels with branches, one for each part of a step. A row that takes another
+path changes nothing on the device; the processor plays the rest of its step and puts the result in its place. All bits
+are those of the environment on the processor. `device="emulated"` runs the same kernels on the processor: slow, for
+tests.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from numpy.typing import NDArray
 
 from mayavi import _kernel
 from mayavi.errors import UsageError
-from mayavi.evm.devices import explained
+from mayavi.evm.devices import check_device, explained
 from mayavi.evm.fleet import SUCCESS
 from mayavi.gym_env.configuration import EnvConfig, configured
 from mayavi.gym_env.device.host import MOST_ROOM, HostRows
-from mayavi.gym_env.device.lending import begun, whole_environment, wired
+from mayavi.gym_env.device.lending import RENEWED, begun, whole_environment, wired
 from mayavi.gym_env.device.memory import RowMemory, bytes_needed
+from mayavi.gym_env.device.parts import Style, make_parts
 from mayavi.gym_env.registry import entry, split_name
 
 if TYPE_CHECKING:
@@ -37,9 +39,8 @@ if TYPE_CHECKING:
     from mayavi.worlds.source import WorldSource
 
 EMULATED = "emulated"
-MOST_LEAVES = 255
 PATIENCE = 64
-"""Steps that the processor had to play, for each path of the kernel, after which new paths make a new one."""
+"""Steps that the processor had to play, for each path of the kernels, after which new paths make new ones."""
 
 
 class DeviceRows:
@@ -56,61 +57,61 @@ class DeviceRows:
         specialise: str | None = None,
         world: WorldSource | Fork | None = None,
         threads: int | None = None,
-        most_leaves: int = MOST_LEAVES,
-        bucket: int = 0,
+        style: Style | None = None,
     ) -> None:
-        """Open the starts of `episodes`, record the paths of a step, and make the kernel.
-
-        `most_leaves` is the most paths of the kernel; the others are the processor's. With a `bucket`, threads take
-        that many neighbouring rows sorted by action and by the path of the last step, so that most go the same way.
-        """
+        """Open the starts of `episodes`, record the paths of a step, and make the kernels."""
         import torch
 
         if type(rows) is not int or rows < 1 or not len(episodes):
             raise UsageError(f"{rows!r} rows of {len(episodes)} episodes do nothing", "give at least one of each")
+        check_device(device)
         name, settings = split_name(env) if isinstance(env, str) else (env.name, {})
         kind = whole_environment(entry(name).load() if isinstance(env, str) else env)
-        self.rows, self.table, self._most_leaves = rows, [int(each) for each in episodes], most_leaves
-        self._bucket = bucket
+        self.rows, self.table, self.style = rows, [int(each) for each in episodes], style or Style()
         starts, room = len(self.table), MOST_ROOM
         chosen = configured(kind.config_type, settings, config)
         host = kind(chosen, starts + room, world=world, threads=threads, specialise=specialise)
         self.config, self.observation_space, self.action_space = host.config, host.observation_space, host.action_space
         self.env = host
         host.begin(range(starts), self.table)
-        wiring = self.wiring = wired(host)
-        renewed = [plane for name, planes in wiring.given.items() for plane in range(planes.start, planes.stop)
-                   if name not in {"action", "price_e8", "reward", "liquidation"}]  # fmt: skip
-        try:
-            self.kernel = _kernel.DeviceFleet(
-                wiring.program, wiring.inputs, wiring.fixed, wiring.outputs, renewed, device
-            )
-        except _kernel.DeviceError as error:
-            raise explained(error) from None
+        wirings = wired(host)
+        planes = self._planes = wirings[0].table.planes
+        renewed = [plane for name in RENEWED for plane in range(planes[name].start, planes[name].stop)]
+        self.parts = make_parts(wirings, renewed, device, self.style)
         self.torch_device = torch.device("cpu" if device == EMULATED else device)
-        self.host = HostRows(host, wiring, self.kernel, starts)
-        given, singles = begun(host, wiring, slice(0, starts))
+        self.host = HostRows(host, self.parts, starts)
+        given, singles = begun(host, wirings[0].table, slice(0, starts))
         self._begun, self._paths_e8 = given, host.columns["path_e8"][:starts].copy()
         self.host.learn(given, self.host.read_starts(), self._paths_e8)
         self.left = 0
-        """Steps of rows that the processor had to play."""
-        self.took: dict[str, float] = {}
-        """What compiling the kernel took, and what the kernel uses."""
-        self.memory: RowMemory | None = None
+        """Steps of rows that the processor had to play, or to finish."""
+        self._memory: RowMemory | None = None
         self._grow()
         try:
-            self.kernel.require(bytes_needed(wiring, self.kernel.planes, rows, starts))
+            self.host.kernel.require(bytes_needed(wirings[0].table, self.host.kernel.planes, rows, starts))
         except _kernel.DeviceError as error:
-            raise explained(error) from None
-        self.memory = RowMemory(self.kernel, wiring, rows, self.torch_device)
-        self.memory.set_starts(given, self.host.read_starts(), singles)
-        self._prices = self.memory.upload(self._paths_e8) if host.feed is not None else None
+            raise UsageError(explained(error).message, "take fewer rows or episodes") from None
+        self._memory = RowMemory(self.parts, rows, self.torch_device)
+        self._memory.set_starts(given, self.host.read_starts(), singles)
+        self._prices = self._memory.upload(self._paths_e8) if host.feed is not None else None
         self._make_tensors()
+
+    @property
+    def memory(self) -> RowMemory:
+        """Memory on the device."""
+        if self._memory is None:
+            raise UsageError("the rows are closed", "make new ones")
+        return self._memory
+
+    @property
+    def leaves(self) -> int:
+        """Paths of all kernels."""
+        return sum(part.leaves for part in self.parts)
 
     def _make_tensors(self) -> None:
         import torch
 
-        memory, planes, device = self.memory, self.wiring.given, self.torch_device
+        memory, planes, device = self.memory, self._planes, self.torch_device
         self.observations, self.final_observations = memory.present, memory.singles
         self.rewards = memory.given[planes["reward"].start].view(torch.float64)
         self.steps = memory.given[planes["steps"].start]
@@ -121,18 +122,25 @@ class DeviceRows:
         self._table = torch.tensor(self.table, dtype=torch.int64, device=device)
         # Actions of the episodes that are not over, by step.
         kind = torch.int16 if self.config.actions == "discrete" else torch.float32
+        self.last_order: torch.Tensor | None = None
+        """Order in which threads took the rows for the last transactions; None for that of their numbers."""
         self._history = torch.zeros((self.config.horizon, self.rows), dtype=kind, device=device)
 
     def _grow(self) -> None:
-        """Make the kernel of all paths that are known."""
-        planes, self._known, self._waiting = self.kernel.planes, self.host.paths(), 0
+        """Make the kernels of all paths that are known."""
+        planes, known = self.host.kernel.planes, self.host.paths()
+        # A step adds at most one entry to a mapping: the round of a price.
+        starts, spread, most = len(self.table), self.config.horizon + 2, self.style.most_leaves
         try:
-            self.leaves = self.kernel.print(self.host.fleet, self.wiring.program, 1, self._most_leaves)
-            self.took = self.kernel.compile()
+            for part in self.parts:
+                part.leaves = part.kernel.print(self.host.fleet, part.wiring.program, starts, spread, most)
+            for part in self.parts:
+                part.took = part.kernel.compile()
         except _kernel.DeviceError as error:
             raise explained(error) from None
-        if self.memory is not None and self.kernel.planes > planes:
-            self.memory.keep_more(self.host.read_starts(planes))
+        self._waiting, self._known = 0, known
+        if self._memory is not None and self.host.kernel.planes > planes:
+            self._memory.keep_more(self.host.read_starts(planes))
 
     # -- episodes and steps -------------------------------------------------------------------------------------------
 
@@ -161,7 +169,7 @@ class DeviceRows:
         self._history.scatter_(0, self.steps[None], given[None].to(self._history.dtype))
         self._play()
         self.steps += 1
-        torch.eq(memory.given[self.wiring.given["liquidation"].start], SUCCESS, out=self.terminated)
+        torch.eq(memory.given[self._planes["liquidation"].start], SUCCESS, out=self.terminated)
         torch.logical_and(self.steps >= self.config.horizon, ~self.terminated, out=self.truncated)
         ended = self.terminated | self.truncated
         memory.ended.copy_(ended)
@@ -173,53 +181,54 @@ class DeviceRows:
         memory = self.memory
         if self._prices is not None:
             following = (self.steps + 1).clamp_(max=self.config.horizon)
-            memory.given[self.wiring.given["price_e8"].start] = self._prices[memory.entries, following]
-        if self._bucket:
-            memory.order = self._by_path()
-        if left := memory.step():
-            self._play_left(memory.left[:left])
+            memory.given[self._planes["price_e8"].start] = self._prices[memory.entries, following]
+        self.last_order = self._by_path() if self.style.bucket else None
+        for number, part in enumerate(self.parts, 1):
+            memory.order = self.last_order if number == 1 else None
+            memory.step(number, part.kernel)
+        if len(left := memory.take_left()):
+            self._play_left(left)
 
     def _by_path(self) -> torch.Tensor:
         """An order of rows: buckets of neighbours, sorted by action and by the path of the last step."""
         import torch
 
         memory = self.memory
-        plane = memory.given[self.wiring.given["action"].start]
+        plane = memory.given[self._planes["action"].start]
         action = plane if self.config.actions == "discrete" else plane.view(torch.float64).sign().to(torch.int64) + 1
-        key = (self._numbers // self._bucket << 16) + (action << 8) + memory.leaves
+        key = (self._numbers // self.style.bucket << 16) + (action << 8) + memory.leaves[0]
         return key.argsort().to(torch.int32)
 
     def _take_actions(self, actions: torch.Tensor) -> None:
         import torch
 
-        plane = self.memory.given[self.wiring.given["action"].start]
+        plane = self.memory.given[self._planes["action"].start]
         if self.config.actions == "discrete":
             plane.copy_(actions.clamp(0, len(self.env.shares_ppm) - 1))
         else:
             plane.view(torch.float64).copy_(actions[:, 0].clamp(-1.0, 1.0))
 
-    def _play_left(self, left: torch.Tensor) -> None:
-        """Play the steps of rows that leave the known paths on the processor."""
-        import torch
-
+    def _play_left(self, rows: torch.Tensor) -> None:
+        """Play the steps of rows that left the known paths on the processor, from the part on in which they did."""
         memory, host = self.memory, self.host
-        rows = left.to(torch.int64).sort().values
         self.left += len(rows)
-        for part in rows.split(len(host.room)):
-            entries = memory.entries[part].cpu().numpy()
-            given = memory.download(memory.given, part)
-            host.put(entries, memory.download(memory.kept, part))
-            singles = host.play(given)
+        for some in rows.split(len(host.room)):
+            since, entries = memory.parts[some].cpu().numpy(), memory.entries[some].cpu().numpy()
+            given, singles = memory.download(memory.given, some), memory.singles[some].cpu().numpy()
+            host.put(entries, memory.download(memory.kept, some))
+            for number, part in enumerate(self.parts, 1):
+                host.play(part, np.flatnonzero(since <= number), given, singles)
             planes = len(memory.kept)
             kept, grown = host.take(entries)
             if grown:
                 memory.keep_more(host.read_starts(planes))
-            memory.given[:, part] = memory.upload(given)
-            memory.kept[:, part] = memory.upload(kept)
-            memory.singles[part] = memory.upload(singles)
+            memory.given[:, some] = memory.upload(given)
+            memory.kept[:, some] = memory.upload(kept)
+            memory.singles[some] = memory.upload(singles)
+        memory.parts.zero_()
         self._waiting += len(rows)
         if not host.is_current():
-            # Something that was taken for constant has changed: no row may be stepped by this kernel any more.
+            # Something that was taken for constant has changed: no row may be stepped by these kernels any more.
             host.learn(self._begun, host.read_starts(), self._paths_e8)
             self._grow()
         elif self._waiting >= PATIENCE * self.leaves and host.paths() > self._known:
@@ -284,5 +293,5 @@ class DeviceRows:
         return found
 
     def close(self) -> None:
-        """Give the device's memory back."""
-        self.memory.given = self.memory.given[:0]
+        """Let go of the device's memory; it is given back when nothing else holds its tensors."""
+        self._memory = None

@@ -17,28 +17,36 @@ WORD_LIMBS = 4
 
 
 @dataclass(slots=True)
-class Wiring:
-    """Planes of a program: `given` are its inputs, and those of its outputs that are read or become inputs again."""
+class PlaneTable:
+    """Planes of what steps are given and hand back, by name."""
 
-    program: Program
-    given: dict[str, slice] = field(default_factory=dict)
-    """Planes by name, for inputs and for outputs under a name of their own."""
-    planes: int = 0
-    inputs: list[tuple[str, int, int]] = field(default_factory=list)
-    fixed: list[tuple[str, int]] = field(default_factory=list)
-    outputs: list[tuple[str, str, int, int]] = field(default_factory=list)
+    planes: dict[str, slice] = field(default_factory=dict)
+    count: int = 0
     columns: int = 0
     """Floats of 32 bits that a row hands back."""
 
-    def _take(self, name: str, count: int) -> int:
-        first = self.planes
-        self.given[name] = slice(first, first + count)
-        self.planes += count
+    def place(self, name: str, count: int) -> int:
+        """First plane of `name`, which gets `count` if it is new."""
+        if name not in self.planes:
+            self.planes[name] = slice(self.count, self.count + count)
+            self.count += count
+        first: int = self.planes[name].start
         return first
+
+
+@dataclass(slots=True)
+class Wiring:
+    """Inputs and outputs of a program on planes; outputs are read, or become inputs again."""
+
+    program: Program
+    table: PlaneTable
+    inputs: list[tuple[str, int, int]] = field(default_factory=list)
+    fixed: list[tuple[str, int]] = field(default_factory=list)
+    outputs: list[tuple[str, str, int, int]] = field(default_factory=list)
 
     def add_input(self, name: str, *, limbs: int = 1, count: int = 1) -> None:
         """Add an input of `count` words with `limbs` limbs each."""
-        self.inputs.append((name, self._take(name, limbs * count), limbs))
+        self.inputs.append((name, self.table.place(name, limbs * count), limbs))
 
     def fix_input(self, name: str, value: int) -> None:
         """Give an input the same value on every row."""
@@ -46,29 +54,28 @@ class Wiring:
 
     def add_output(self, name: str, *, plane: str) -> None:
         """Add an output whose lowest limb, or only float, is read from `plane`."""
-        self.outputs.append((name, "word", self._take(plane, 1), 1))
+        self.outputs.append((name, "word", self.table.place(plane, 1), 1))
 
-    def feed_back(self, output: str, name: str) -> None:
+    def feed_back(self, output: str, name: str, *, limbs: int = 1) -> None:
         """Make an output the next step's input `name`, limb by limb."""
-        _, first, limbs = next(each for each in self.inputs if each[0] == name)
-        self.outputs.append((output, "word", first, limbs))
+        self.outputs.append((output, "word", self.table.planes[name].start, limbs))
 
     def feed_back_rounded(self, outputs: Iterable[str], name: str) -> None:
         """Make outputs the floats of the next step's input `name`."""
-        first = self.given[name].start
+        first = self.table.planes[name].start
         self.outputs += [(output, "rounded", first + at, 1) for at, output in enumerate(outputs)]
 
     def add_singles(self, name: str, count: int) -> None:
         """Add an output of `count` floats of 32 bits."""
-        self.outputs.append((name, "single", self.columns, 1))
-        self.columns += count
+        self.outputs.append((name, "single", self.table.columns, 1))
+        self.table.columns += count
 
     def program_inputs(self, given: Limbs) -> dict[str, Any]:
         """The inputs of a run on the processor, from planes (planes, rows)."""
         floats = dict(self.program.float_inputs)
         found: dict[str, Any] = dict(self.fixed)
         for name, first, limbs in self.inputs:
-            planes = given[self.given[name]]
+            planes = given[self.table.planes[name]]
             if name in floats:
                 found[name] = planes.view(np.float64).T
             elif limbs == 1:

@@ -23,7 +23,7 @@ from mayavi.gym_env.lending.adapter import LendingAdapter
 from mayavi.gym_env.lending.config import LendingConfig
 from mayavi.gym_env.lending.describe import describe_debt_figure
 from mayavi.gym_env.lending.observations import HIGHS, LOWS
-from mayavi.gym_env.lending.programs import FIGURES, MILLION, OPENING, Course, opening, tick
+from mayavi.gym_env.lending.programs import FIGURES, MILLION, OPENING, Course, opening, tick, tick_parts
 from mayavi.gym_env.lending.start import Starts, amounts_of, drawn_starts, fixed_starts
 from mayavi.gym_env.lending.state import HIGHEST_FACTOR, RowState
 from mayavi.gym_env.lending.steps import ArraySteps, Integers, WholeSteps
@@ -105,12 +105,12 @@ class LendingRowsEnv(ChainRowsEnv[C]):
             feed=self.feed,
             whole=self._whole,
         )
+        self._course = course
         self._opening, self._tick = opening(adapter, course), tick(adapter, course)
 
-    @property
-    def step_program(self) -> Program:
-        """The program of a step."""
-        return self._tick
+    def step_parts(self) -> tuple[Program, ...]:
+        """A step as programs that run one after the other; see `programs.tick_parts`."""
+        return tick_parts(self.adapter, self._course)
 
     def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
         """Draw the starts and open the loans by real transactions."""

@@ -110,44 +110,101 @@ def tick(adapter: LendingAdapter, course: Course) -> Program:
     Then the rest of the step's blocks passes. The inputs `debt` and `headroom`, and `figures` and `state` of a whole
     step, are the last outputs, read in the block in which the borrower acts. `live` is 0 or 1.
     """
-    program, feed, block_seconds = Program(), course.feed, course.block_seconds
-    live, debt, headroom = map(program.input, ("live", "debt", "headroom"))
+    program = Program()
+    live = program.input("live")
+    acted = _borrower_acts(program, adapter, course, live)
+    price_e8 = _price(program, adapter, course.feed, live)
+    cash_yield_ppm = _market_moves(program, adapter, course, live, price_e8)
+    liquidated = _liquidator_acts(program, adapter, course, live, price_e8)
+    program.output("acted", acted)
+    program.output("liquidated", liquidated)
+    figures = _look(program, adapter, course.feed)
+    if cash_yield_ppm is not None:
+        over = _is_over(program, liquidated)
+        _judge(adapter, course, _as_floats(program, figures), cash_yield_ppm, live, over)
+    return program
+
+
+def tick_parts(adapter: LendingAdapter, course: Course) -> tuple[Program, ...]:
+    """A whole tick as programs that run one after the other: borrower, market, liquidator, and what is made of it all.
+
+    Each has few paths, where one program has all their combinations. The last takes the output `liquidated` of the
+    third as the input `liquidation`. Inputs are those of a tick.
+    """
+    borrower, market, liquidator, judge = parts = tuple(Program() for _ in range(4))
+    lives = [program.input("live") for program in parts]
+    borrower.output("acted", _borrower_acts(borrower, adapter, course, lives[0]))
+    _market_moves(market, adapter, course, lives[1], _price(market, adapter, course.feed, lives[1]))
+    price_e8 = _price(liquidator, adapter, course.feed, lives[2])
+    liquidator.output("liquidated", _liquidator_acts(liquidator, adapter, course, lives[2], price_e8))
+    over, cash_yield_ppm = _is_over(judge, judge.input("liquidation")), _cash_yield(judge)
+    figures = _as_floats(judge, _look(judge, adapter, course.feed))
+    _judge(adapter, course, figures, cash_yield_ppm, lives[3], over)
+    return parts
+
+
+def _borrower_acts(program: Program, adapter: LendingAdapter, course: Course, live: Word) -> Word:
+    """Add the borrower's transaction and a block; returns its status."""
+    debt, headroom = map(program.input, ("debt", "headroom"))
+    repay_ppm: Word | int
+    borrow_ppm: Word | int
     if course.whole:
         repay_ppm, borrow_ppm = (program.either(live, share, 0) for share in _shares_ppm(program, course.shares_ppm))
-        cash_yield_ppm = _cash_yield(program)
-        yield_ppb = program.either(live, _yield_ppb(cash_yield_ppm, course.blocks * block_seconds), 0)
-        pays = cash_yield_ppm < 0.0
     else:
-        repay_ppm, borrow_ppm, yield_ppb, pays = map(program.input, ("repay_ppm", "borrow_ppm", "yield_ppb", "pays"))
-
+        repay_ppm, borrow_ppm = map(program.input, ("repay_ppm", "borrow_ppm"))
     repay = program.minimum(program.multiply_divide(debt, repay_ppm, MILLION), adapter.cash(program))
     borrow = program.multiply_divide(headroom, borrow_ppm, MILLION)
     borrow = program.either(program.less(program.add(debt, borrow), adapter.terms.least_debt), 0, borrow)
     acted, _, _ = program.call(
         [adapter.repay(repay), adapter.borrow(borrow)], choice=program.less(0, borrow), mask=program.add(repay, borrow)
     )
-    program.advance(1, block_seconds, mask=live)
+    program.advance(1, course.block_seconds, mask=live)
+    return acted
 
-    price_e8: Word | int = adapter.terms.price_e8
-    if feed is not None:
-        price_e8 = program.either(live, program.input("price_e8"), feed.price_e8(program))
+
+def _price(program: Program, adapter: LendingAdapter, feed: PostedFeed | None, live: Word) -> Word | int:
+    """The price of the tick, an input if prices are posted; without `live`, the present one."""
+    if feed is None:
+        return adapter.terms.price_e8
+    return program.either(live, program.input("price_e8"), feed.price_e8(program))
+
+
+def _market_moves(
+    program: Program, adapter: LendingAdapter, course: Course, live: Word, price_e8: Word | int
+) -> FloatWord | None:
+    """Post the price, pay the yield, and add a block; returns the annual yield of a whole tick."""
+    cash_yield_ppm, feed = None, course.feed
+    if course.whole:
+        cash_yield_ppm = _cash_yield(program)
+        seconds = course.blocks * course.block_seconds
+        yield_ppb, pays = program.either(live, _yield_ppb(cash_yield_ppm, seconds), 0), cash_yield_ppm < 0.0
+    else:
+        yield_ppb, pays = map(program.input, ("yield_ppb", "pays"))
+    if feed is not None and not isinstance(price_e8, int):
         feed.post(program, price_e8, program.subtract(1, program.equal(price_e8, feed.price_e8(program))))
     earned = program.multiply_divide(adapter.cash(program), yield_ppb, BILLION)
     token = adapter.debt.contract
     receives = Template(token.address, token.transfer.encode(BORROWER, 0), {36: earned}, sender=BANK)
     gives = Template(token.address, token.transfer.encode(BANK, 0), {36: earned}, sender=BORROWER)
     program.call([receives, gives], choice=pays, mask=earned)
-    program.advance(1, block_seconds, mask=live)
+    program.advance(1, course.block_seconds, mask=live)
+    return cash_yield_ppm
 
+
+def _liquidator_acts(
+    program: Program, adapter: LendingAdapter, course: Course, live: Word, price_e8: Word | int
+) -> Word:
+    """Add the liquidator's transaction and the rest of the blocks; returns its status."""
     unhealthy = program.less(adapter.health_factor_wad(program, price_e8), WAD)
     liquidated, _, _ = program.call(adapter.liquidate(), mask=program.multiply(unhealthy, live))
-    program.advance(course.blocks - 2, (course.blocks - 2) * block_seconds, mask=live)
-    program.output("acted", acted)
-    program.output("liquidated", liquidated)
-    figures = _look(program, adapter, feed)
-    if course.whole:
-        _judge(adapter, course, _as_floats(program, figures), cash_yield_ppm, live, liquidated)
-    return program
+    blocks = course.blocks - 2
+    program.advance(blocks, blocks * course.block_seconds, mask=live)
+    return liquidated
+
+
+def _is_over(program: Program, liquidated: Word) -> Word:
+    """Whether the episode has ended by a liquidation, of this step or before."""
+    return program.add(program.input("liquidated"), program.equal(liquidated, SUCCESS))
 
 
 def _judge(
@@ -156,7 +213,7 @@ def _judge(
     figures: dict[str, FloatWord],
     cash_yield_ppm: FloatWord,
     live: Word,
-    liquidated: Word,
+    over: Word,
 ) -> None:
     """Add observation, reward and state after a step to the outputs."""
     program = cash_yield_ppm.program
@@ -166,7 +223,6 @@ def _judge(
     state = RowState.given(program).after(before, now, live)
     is_last = program.subtract(1, program.less(steps, course.horizon))
     reward = REWARDS[course.reward](Played(now, state, is_last, adapter.unit))
-    over = program.add(program.input("liquidated"), program.equal(liquidated, SUCCESS))
     program.output_floats("reward", [FloatWord(program, LIQUIDATED).where(over, reward).word])
     _hand_back(adapter, figures, now, state, cash_yield_ppm, FloatWord.of(program, steps) / course.horizon)
 

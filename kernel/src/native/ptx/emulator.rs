@@ -110,7 +110,9 @@ impl Thread<'_> {
         let holds = |(start, length): &&(u64, usize)| at >= *start && at - *start + size as u64 <= *length as u64;
         if self.lent.iter().any(|piece| holds(&piece)) {
             // SAFETY: inside a piece that was lent, of which its owner promises that nothing else uses it now.
-            return Ok(unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(at as usize), size) });
+            return Ok(unsafe {
+                std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(at as usize), size)
+            });
         }
         let (piece, from) = ((at / APART) as usize, (at % APART) as usize);
         let memory = piece.checked_sub(1).and_then(|piece| self.memory.get_mut(piece));

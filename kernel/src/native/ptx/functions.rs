@@ -83,6 +83,18 @@ impl Functions {
         Ok(name)
     }
 
+    /// The name of the function that multiplies numbers of so many limbs.
+    pub fn declare_product(&mut self, a: usize, b: usize, size: usize) -> String {
+        let name = format!("a_product_{a}_{b}_{size}");
+        if !self.texts.contains_key(&name) {
+            let mut out = Assembler::default();
+            let given = arguments_of(&mut out, a + b);
+            let product = multiply(&mut out, &given[..a], &given[a..], size);
+            self.texts.insert(name.clone(), declaration(&name, a + b, size, &finish(out, &product)));
+        }
+        name
+    }
+
     /// The body of a function that is written in words.
     fn defined(&mut self, function: &Function) -> Result<String, Unsupported> {
         let plan = Plan::new(function, &[]).map_err(|error| Unsupported(error.to_string()))?;

@@ -286,7 +286,7 @@ pub fn parse(text: &str) -> Result<Module, Wrong> {
             } else if text == "{" {
                 let (name, function) = heading(&std::mem::take(&mut head))?;
                 open = Some((name, function, Names::default()));
-            } else if ![".version", ".target", ".address_size"].iter().any(|word| text.starts_with(word)) {
+            } else if ![".version", ".target", ".address_size", ".maxnreg"].iter().any(|word| text.starts_with(word)) {
                 head.push_str(text);
             }
             continue;

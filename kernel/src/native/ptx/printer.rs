@@ -26,6 +26,8 @@ pub struct Printer<'a, F> {
     values: Vec<Limb>,
     /// Bits that must all be zero.
     pub failed: Limb,
+    /// Products of at least so many halves are calls; none are where this is zero.
+    pub called_products: usize,
 }
 
 impl<'a, F: Frame> Printer<'a, F> {
@@ -35,10 +37,10 @@ impl<'a, F: Frame> Printer<'a, F> {
 
     /// Go on after some lines.
     pub fn over(out: Assembler, frame: F, functions: &'a mut Functions, values: u32) -> Self {
-        Self { out, frame, functions, values: (0..values).map(Limb::Value).collect(), failed: ZERO }
+        Self { out, frame, functions, values: (0..values).map(Limb::Value).collect(), failed: ZERO, called_products: 0 }
     }
 
-    fn limb(&self, limb: Limb) -> Limb {
+    pub fn limb(&self, limb: Limb) -> Limb {
         match limb {
             Limb::Known(_) => limb,
             Limb::Value(number) => self.values[number as usize],
@@ -81,7 +83,12 @@ impl<'a, F: Frame> Printer<'a, F> {
             }
             Instruction::Multiply(into, a, b, size) => {
                 let (a, b) = (self.limbs(a), self.limbs(b));
-                let product = multiply(&mut self.out, &a, &b, *size as usize);
+                let product = if self.called_products > 0 && halves(&a) * halves(&b) >= self.called_products {
+                    let name = self.functions.declare_product(a.len(), b.len(), *size as usize);
+                    functions::call(&mut self.out, &name, &[a, b].concat(), *size as usize)
+                } else {
+                    multiply(&mut self.out, &a, &b, *size as usize)
+                };
                 product.into_iter().zip(*into..).for_each(|(limb, into)| self.values[into as usize] = limb);
             }
             Instruction::Add(into, pairs) => self.chain("add", *into, pairs),
@@ -192,4 +199,13 @@ impl<'a, F: Frame> Printer<'a, F> {
         found.into_iter().zip(into..).for_each(|(limb, into)| self.values[into as usize] = limb);
         Ok(())
     }
+}
+
+/// Halves of a number that are not certainly zero.
+fn halves(limbs: &[Limb]) -> usize {
+    let count = |limb: &Limb| match limb {
+        Limb::Known(value) => usize::from(*value as u32 != 0) + usize::from(value >> 32 != 0),
+        Limb::Value(_) => 2,
+    };
+    limbs.iter().map(count).sum()
 }

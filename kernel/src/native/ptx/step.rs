@@ -17,8 +17,8 @@ use super::{
 use crate::{
     native::{
         float_steps::FloatStep,
-        limbs::{Limb, ZERO},
-        lower::lower_for_device,
+        limbs::{Instruction, Limb, ZERO},
+        lower::lower_in_turn,
         plan::Plan,
     },
     portable::power_of_two,
@@ -39,6 +39,33 @@ pub struct Planes {
     pub width: u32,
 }
 
+/// Where a word is: always there, or the number of an index further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Planes(Planes),
+    /// Words of four limbs among those kept, from this plane on.
+    Indexed {
+        index: usize,
+        first: u32,
+    },
+}
+
+impl Source {
+    fn width(self) -> u32 {
+        match self {
+            Self::Planes(planes) => planes.width,
+            Self::Indexed { .. } => 4,
+        }
+    }
+}
+
+/// What an index can be: `count` numbers from `base` on, alike above the lowest limb. A row with another one is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index {
+    pub base: U256,
+    pub count: u64,
+}
+
 /// A word that a leaf leaves: one that the function makes, or the same on every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
@@ -49,7 +76,7 @@ pub enum Left {
 /// Where it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    Word(Planes),
+    Word(Source),
     /// As a float of 64 bits, in a plane of what is given.
     Rounded(u32),
     /// A float in 32 bits, in this column of the row's singles.
@@ -67,15 +94,27 @@ pub struct Ending {
 /// A tree of paths as a step of rows.
 pub struct Step<'a> {
     /// Where each input of the function is.
-    pub inputs: &'a [Planes],
+    pub inputs: &'a [Source],
+    /// The outputs of a plan that is computed first.
+    pub indexes: &'a [Index],
     /// By leaf.
     pub endings: &'a [Ending],
     /// Singles of a row.
     pub columns: u32,
+    pub style: Style,
+}
+
+/// How a kernel is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// Most registers of a thread; as many as it needs where this is zero.
+    pub registers: u32,
+    /// Products of at least so many halves of limbs are calls; none are where this is zero.
+    pub called_products: usize,
 }
 
 /// The kernel's parameters: places, then how many rows there are.
-const PARAMETERS: [(&str, &str); 8] = [
+const PARAMETERS: [(&str, &str); 10] = [
     ("u64", "given"),
     ("u64", "kept"),
     ("u64", "singles"),
@@ -83,7 +122,9 @@ const PARAMETERS: [(&str, &str); 8] = [
     ("u64", "counter"),
     ("u64", "order"),
     ("u64", "leaves"),
+    ("u64", "parts"),
     ("u32", "count"),
+    ("u32", "part"),
 ];
 
 struct Row<'a> {
@@ -94,6 +135,8 @@ struct Row<'a> {
     singles: Limb,
     leaf: Limb,
     made: HashMap<u32, Limb>,
+    /// How far each index is beyond its base.
+    indexes: Vec<Half>,
 }
 
 impl Row<'_> {
@@ -101,6 +144,17 @@ impl Row<'_> {
         match space {
             Space::Given => self.given,
             Space::Kept => self.kept,
+        }
+    }
+
+    /// Where a limb is.
+    fn place(&self, out: &mut Assembler, source: Source, limb: u32) -> Limb {
+        match source {
+            Source::Planes(planes) => self.table(planes.space).at(out, (planes.first + limb) as usize),
+            Source::Indexed { index, first } => {
+                let plane = out.half("mad.lo.u32", &[&self.indexes[index], &4, &(first + limb)]);
+                out.limb("mad.wide.u32", &[&self.kept.step, &plane, &self.kept.own])
+            }
         }
     }
 
@@ -113,10 +167,10 @@ impl Row<'_> {
 
     fn store(&self, out: &mut Assembler, left: Left, target: Target) {
         match target {
-            Target::Word(planes) => {
-                for limb in 0..planes.width {
-                    let value = self.limb(left, limb);
-                    self.table(planes.space).store(out, (planes.first + limb) as usize, value);
+            Target::Word(source) => {
+                for limb in 0..source.width() {
+                    let (at, value) = (self.place(out, source, limb), out.register(self.limb(left, limb)));
+                    out.line(format_args!("st.global.b64 [{at}], {value}"));
                 }
             }
             Target::Rounded(plane) => {
@@ -152,11 +206,12 @@ fn rounded(out: &mut Assembler, limbs: [Limb; 4]) -> Limb {
 
 impl Frame for Row<'_> {
     fn load(&mut self, out: &mut Assembler, at: u32) -> Limb {
-        let (planes, limb) = (self.step.inputs[at as usize / 4], at % 4);
-        if limb >= planes.width {
+        let (source, limb) = (self.step.inputs[at as usize / 4], at % 4);
+        if limb >= source.width() {
             return out.register(ZERO);
         }
-        self.table(planes.space).load(out, (planes.first + limb) as usize, "ld.global.b64")
+        let place = self.place(out, source, limb);
+        out.limb("ld.global.b64", &[&format_args!("[{place}]")])
     }
 
     fn store(&mut self, _: &mut Assembler, at: u32, value: Limb) {
@@ -189,15 +244,19 @@ impl Frame for Row<'_> {
 /// Where rows go whose guards fail.
 const LEFT: &str = "left_out";
 
-/// Print the kernel `step` of a plan.
-pub fn print(plan: &Plan, step: &Step<'_>) -> Result<String, Unsupported> {
-    let lowered = lower_for_device(plan);
+/// Print the kernel `step` of a plan; `first` computes its indexes.
+pub fn print(first: &Plan, plan: &Plan, step: &Step<'_>) -> Result<String, Unsupported> {
+    let (before, lowered) = lower_in_turn(first, plan);
     let mut functions = Functions::new(lowered.texts.clone());
     let mut out = Assembler::after(lowered.writer.values);
     let (index, count) = (thread(&mut out), number(&mut out, "count"));
     let beyond = out.test("setp.ge.u32", &[&index, &count]);
     out.line(format_args!("@{beyond} ret"));
     let row = ordered(&mut out, index);
+    let left_before = part_of(&mut out, row);
+    let waits = out.half("ld.global.b32", &[&format_args!("[{left_before}]")]);
+    let waits = out.test("setp.ne.u32", &[&waits, &0]);
+    out.line(format_args!("@{waits} ret"));
     let (singles, leaves) = (place(&mut out, "singles"), place(&mut out, "leaves"));
     let frame = Row {
         step,
@@ -206,9 +265,12 @@ pub fn print(plan: &Plan, step: &Step<'_>) -> Result<String, Unsupported> {
         singles: out.limb("mad.wide.u32", &[&row, &(4 * step.columns), &singles]),
         leaf: out.limb("mad.wide.u32", &[&row, &4, &leaves]),
         made: HashMap::new(),
+        indexes: Vec::new(),
     };
     let leaf = frame.leaf;
     let mut printer = Printer::over(out, frame, &mut functions, lowered.writer.values);
+    printer.called_products = step.style.called_products;
+    compute_indexes(&mut printer, &before)?;
     printer.print(&lowered.writer.code)?;
     let mut out = printer.out;
     out.place(LEFT);
@@ -216,10 +278,51 @@ pub fn print(plan: &Plan, step: &Step<'_>) -> Result<String, Unsupported> {
     let at = out.half("atom.global.add.u32", &[&format_args!("[{counter}]"), &1]);
     let into = out.limb("mad.wide.u32", &[&at, &4, &list]);
     out.line(format_args!("st.global.b32 [{into}], {row}"));
-    let none = out.half("mov.b32", &[&0]);
+    let (none, part, parts) = (out.half("mov.b32", &[&0]), number(&mut out, "part"), part_of(&mut out, row));
     out.line(format_args!("st.global.b32 [{leaf}], {none}"));
+    out.line(format_args!("st.global.b32 [{parts}], {part}"));
     out.line(format_args!("ret"));
-    Ok(format!("{HEAD}{}{}", functions.text(), entry("step", &PARAMETERS, &out.body())))
+    let mut kernel = entry("step", &PARAMETERS, &out.body());
+    if step.style.registers > 0 {
+        kernel = kernel.replacen("\n)\n{", &format!("\n)\n.maxnreg {}\n{{", step.style.registers), 1);
+    }
+    Ok(format!("{HEAD}{}{kernel}", functions.text()))
+}
+
+/// Print what indexes are, and leave the row out where one is too far.
+fn compute_indexes(printer: &mut Printer<'_, Row<'_>>, code: &[Instruction]) -> Result<(), Unsupported> {
+    let mut found = HashMap::new();
+    for instruction in code {
+        match instruction {
+            Instruction::Store { at, value } => _ = found.insert(*at, printer.limb(*value)),
+            Instruction::End(_) => {}
+            other => printer.print(std::slice::from_ref(other))?,
+        }
+    }
+    let indexes = printer.frame.step.indexes;
+    for (at, index) in indexes.iter().enumerate() {
+        let out = &mut printer.out;
+        let limbs = [0, 1, 2, 3].map(|limb| found.get(&(4 * at as u32 + limb)).copied().unwrap_or(ZERO));
+        let first = out.register(limbs[0]);
+        let base = index.base.as_limbs().map(Limb::Known);
+        let beyond = out.limb("sub.u64", &[&first, &base[0]]);
+        let far = out.test("setp.ge.u64", &[&beyond, &index.count]);
+        out.branch_if(far, LEFT);
+        for (limb, base) in limbs[1..].iter().zip(&base[1..]).filter(|(limb, base)| limb != base) {
+            let limb = out.register(*limb);
+            let other = out.test("setp.ne.u64", &[&limb, base]);
+            out.branch_if(other, LEFT);
+        }
+        let beyond = out.half("cvt.u32.u64", &[&beyond]);
+        printer.frame.indexes.push(beyond);
+    }
+    Ok(())
+}
+
+/// Where the part of the step stands that a row was left out of; 0 for none. Such a row waits for the processor.
+fn part_of(out: &mut Assembler, row: Half) -> Limb {
+    let parts = place(out, "parts");
+    out.limb("mad.wide.u32", &[&row, &4, &parts])
 }
 
 /// The row of this thread: its number, or what stands there in an order of all rows.

@@ -1,0 +1,54 @@
+"""Parts of a step on a device: programs that run one after the other on the same rows, each a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mayavi import _kernel
+from mayavi.evm.devices import explained
+from mayavi.gym_env.device.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How kernels are written and started; it decides how fast they are, and nothing else."""
+
+    most_leaves: int = 255
+    """Most paths of a kernel; others are the processor's."""
+    bucket: int = 0
+    """Neighbouring rows that threads take sorted by action and by the path of the last step; 0: as they are."""
+    threads: int = 128
+    """Threads of a block."""
+    registers: int = 0
+    """Most registers of a thread; 0: as many as it needs."""
+    products: int = 0
+    """Products of at least so many halves of limbs are calls of a function; 0: none."""
+
+
+@dataclass(slots=True)
+class Part:
+    """Program of a step and its kernel."""
+
+    wiring: Wiring
+    kernel: _kernel.DeviceFleet
+    leaves: int = 0
+    """Paths of the kernel."""
+    took: dict[str, float] | None = None
+    """What compiling it took, and what it uses."""
+
+
+def make_parts(wirings: Iterable[Wiring], renewed: Sequence[int], device: str, style: Style) -> list[Part]:
+    """Kernels over the same rows, not printed yet; the last one also begins episodes."""
+    parts: list[Part] = []
+    try:
+        for wiring in wirings:
+            like = parts[0].kernel if parts else None
+            kernel = _kernel.DeviceFleet(
+                wiring.program, wiring.inputs, wiring.fixed, wiring.outputs, renewed, device, like,
+                style.threads, style.registers, style.products,
+            )  # fmt: skip
+            parts.append(Part(wiring, kernel))
+    except _kernel.DeviceError as error:
+        raise explained(error) from None
+    return parts

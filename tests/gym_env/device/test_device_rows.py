@@ -1,0 +1,110 @@
+"""Rows on a device give the bits of the environment on the processor, whichever of both played a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mayavi.errors import UsageError
+from mayavi.gym_env.device.parts import Style
+from mayavi.gym_env.device.rows import DeviceRows
+from tests.evm.native.devices import needs_device, without_device
+from tests.gym_env.device.pairs import Pair, as_array
+
+DEVICES = ["emulated", pytest.param("cuda", marks=[pytest.mark.gpu, needs_device])]
+CRASHES = {"shock_size": (-0.9, 0.5), "shock_chance": 1.0, "health_factor": (1.05, 2.5)}
+CASES: list[tuple[str, dict[str, object]]] = [
+    ("aave", {}),
+    ("aave", {"actions": "continuous"}),
+    ("aave-shock", CRASHES),
+    ("aave-shock", {"actions": "continuous"}),
+    ("compound", {}),
+    ("compound", {"actions": "continuous"}),
+]
+
+
+def made(name: str, settings: dict[str, object], device: str, rows: int = 24, **more: Any) -> DeviceRows:
+    return DeviceRows(name, {"horizon": 6, **settings}, rows, episodes=range(40, 51), device=device, threads=1, **more)
+
+
+@pytest.mark.slow(12)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("name", "settings"), CASES)
+def test_all_bits_are_those_of_the_processor(name: str, settings: dict[str, object], device: str) -> None:
+    pair = Pair(made(name, settings, device), name)
+    pair.begin()
+    for _ in range(14):
+        pair.step()
+    assert pair.ends["truncated"] >= 2 * pair.rows.rows - pair.ends["terminated"] > 0
+    assert pair.ends["terminated"] > 0 or name != "aave-shock"
+    assert pair.rows.left < pair.rows.rows * 7
+
+
+@pytest.mark.slow(12)
+@pytest.mark.parametrize("device", DEVICES)
+def test_rows_that_leave_the_known_paths_are_the_processors(device: str) -> None:
+    rows = made("aave-shock", CRASHES, device, style=Style(most_leaves=2))
+    assert max(part.leaves for part in rows.parts) == 2
+    pair = Pair(rows, "aave-shock")
+    pair.begin()
+    for _ in range(8):
+        pair.step()
+    assert rows.left > 40
+    assert len(set(as_array(rows.memory.leaves[0]).tolist())) > 1
+
+
+@pytest.mark.slow(12)
+def test_the_style_of_kernels_changes_nothing() -> None:
+    pair = Pair(made("aave", {}, "emulated", style=Style(bucket=8, products=16)), "aave")
+    pair.begin()
+    for _ in range(7):
+        pair.step()
+
+
+@pytest.mark.slow(12)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("actions", ["discrete", "continuous"])
+def test_a_restored_state_goes_on_as_if_nothing_had_been(actions: str, device: str) -> None:
+    settings: dict[str, object] = {**CRASHES, "actions": actions}
+    pair = Pair(made("aave-shock", settings, device), "aave-shock")
+    pair.begin()
+    for _ in range(9):
+        pair.step()
+    kept = pair.rows.state()
+    resumed = made("aave-shock", settings, device)
+    resumed.restore(kept)
+    for name in ("rewards", "terminated", "truncated", "final_observations"):
+        assert (as_array(getattr(resumed, name)) == as_array(getattr(pair.rows, name))).all()
+    pair.rows = resumed
+    for _ in range(5):
+        pair.step()
+    other = made("aave-shock", settings, device, rows=8)
+    with pytest.raises(UsageError, match="the saved state is of 24 rows"):
+        other.restore(kept)
+
+
+def test_other_environments_say_why_they_do_not_run_there() -> None:
+    with pytest.raises(UsageError, match="'vesting' does not run on a device") as raised:
+        DeviceRows("vesting", None, 4, episodes=[1], device="emulated")
+    assert "aave-shock" in str(raised.value.hint)
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(UsageError, match="give at least one"):
+        DeviceRows("aave", None, 0, episodes=[1], device="emulated")
+    with pytest.raises(UsageError, match="there is no device 'gpu'"):
+        DeviceRows("aave", None, 4, episodes=[1], device="gpu")
+
+
+@without_device
+def test_a_machine_without_a_driver_says_so() -> None:
+    with pytest.raises(UsageError, match="no CUDA driver"):
+        DeviceRows("aave", None, 4, episodes=[1])
+
+
+@pytest.mark.gpu
+@needs_device
+def test_too_little_memory_is_said_before_anything_is_allocated() -> None:
+    with pytest.raises(UsageError, match=r"needs .* GiB of the device's memory"):
+        made("aave", {}, "cuda", rows=1 << 30)
