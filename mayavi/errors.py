@@ -185,6 +185,10 @@ class CostCeiling(UsageError):
     """Remote training that could exceed the cost limit."""
 
 
+class DeviceLost(MayaviError):
+    """GPU that failed during a training. The hint says how to continue."""
+
+
 class RemoteError(MayaviError):
     """Failure of remote work or of its transfer."""
 

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.device import main as run_device
 from benchmarks.device_paths import main as record_device_paths
+from benchmarks.device_ppo import main as time_device_ppo
 from benchmarks.device_rows import main as run_device_rows
 from benchmarks.peer.conversation import creation_code, read_world
 from benchmarks.peers import export
@@ -56,6 +57,16 @@ class TestDevice:
             assert any(line.startswith(f"{call}: EXACT on 1,500 rows") for line in lines), lines
         assert any("720 calls" in line and " 0 calls are left" in line for line in lines), lines
         assert lines[-1] == "everything is equal"
+
+
+class TestDevicePpo:
+    def test_the_learner_is_timed_and_trains_the_same_weights_twice(self, capsys: pytest.CaptureFixture[str]) -> None:
+        small = ["--stand-in", "--device", "emulated", "--rows", "64", "--updates", "1"]
+        assert time_device_ppo(small) == 0
+        assert time_device_ppo([*small, "--precision", "bf16", "--twice"]) == 0
+        timed, same = capsys.readouterr().out.splitlines()
+        assert timed.startswith("stand-in, 64 rows, network 64,64, 4 epochs, fp32: ")
+        assert same == "64 rows, 1 updates, twice: the same weights"
 
 
 class TestDeviceRows:

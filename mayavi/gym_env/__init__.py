@@ -24,6 +24,7 @@ except ModuleNotFoundError as error:
 from mayavi.gym_env.registry import ENVS, entry, make_rows, make_single, make_vector, plugin_entries
 
 if TYPE_CHECKING:
+    from mayavi.gym_env.adapters.cuda import CudaVectorEnv, make_cuda
     from mayavi.gym_env.environments import (
         AaveBorrowerEnv,
         AaveBorrowerShockEnv,
@@ -40,8 +41,10 @@ __all__ = [
     "AaveLiquidatorEnv",
     "AaveMarketEnv",
     "CompoundV3BorrowerEnv",
+    "CudaVectorEnv",
     "VestingEnv",
     "entry",
+    "make_cuda",
     "make_rows",
     "make_single",
     "make_vector",
@@ -57,7 +60,9 @@ for _each in (*ENVS.values(), *plugin_entries()):
 
 
 def __getattr__(name: str) -> Any:
-    """Import the class of an environment when it is asked for."""
+    """Import the class of an environment, or what rows on a GPU need, when it is asked for."""
+    if name in {"CudaVectorEnv", "make_cuda"}:
+        return getattr(import_module("mayavi.gym_env.adapters.cuda"), name)
     if name == "AaveMarketEnv":
         return import_module("mayavi.gym_env.market.env").AaveMarketEnv
     for each in ENVS.values():

@@ -39,6 +39,12 @@ _Rate = Annotated[float, Field(gt=0, le=1)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 
 
+MOST_ROWS, MOST_DEVICE_ROWS = 65_536, 262_144
+"""Most parallel episodes on the processor and on a GPU."""
+START_TABLE = 65_536
+"""Episodes that rows on a GPU play in turn, unless the settings say otherwise."""
+
+
 class TrainConfig(Model):
     """Settings of a training run. An algorithm ignores the settings of others; docs/how-to/train.md lists which."""
 
@@ -58,7 +64,12 @@ class TrainConfig(Model):
     source: str = Field("replica", description="source of the world: `replica`, `snapshot:PATH` or `rpc`")
     block: int | None = Field(None, ge=0, description="block of the world; of a replica one of `mayavi world list`")
 
-    num_envs: int = Field(64, ge=1, le=65_536, description="parallel episodes, over all runners together")
+    num_envs: int = Field(
+        64,
+        ge=1,
+        le=MOST_DEVICE_ROWS,
+        description="parallel episodes, over all runners together; on a GPU up to 262,144",
+    )
     network: Annotated[tuple[_Width, ...], Field(strict=False, min_length=1, max_length=8)] = Field(
         (64, 64), description="widths of the hidden layers of policy and value network"
     )
@@ -115,7 +126,18 @@ class TrainConfig(Model):
         None, ge=0, le=1024, description="RLlib: environment runner processes; none: MAYAVI_RL_NUM_ENV_RUNNERS"
     )
     torch_threads: int = Field(1, ge=1, le=1024, description="torch threads; more rarely help with small networks")
-    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="device of the network; auto: a GPU if any")
+    device: Literal["auto", "cpu", "cuda", "emulated"] = Field(
+        "auto", description="device of the network; auto: a GPU if any; fast with `cuda`: of the environment too"
+    )
+    precision: Literal["fp32", "tf32", "bf16"] = Field(
+        "fp32", description="fast: number type in which the network's layers multiply"
+    )
+    start_table: int | None = Field(
+        None,
+        ge=1,
+        le=2**24,
+        description="fast on a GPU: number of episodes that the rows play in turn; none: 65,536, or num_envs if larger",
+    )
     checkpoint_every_s: float = Field(60.0, gt=0, description="seconds between two checkpoints")
     checkpoint_every_steps: int | None = Field(
         None, ge=1, description="additional checkpoints by steps; none: every tenth of the training"
@@ -153,6 +175,15 @@ class TrainConfig(Model):
             )
         if self.framework == "fast" and self.recurrent:
             raise ValueError("the framework fast has no recurrent policies; take --framework sb3 or rllib")
+        if self.framework != "fast" and (self.device == "emulated" or self.precision != "fp32"):
+            raise ValueError("device=emulated and precision are settings of the framework fast; take --framework fast")
+        if self.num_envs > MOST_ROWS and not self.rows_on_device:
+            raise ValueError(
+                f"{self.num_envs:,} parallel episodes need --framework fast and --device cuda; "
+                f"on the processor take num_envs={MOST_ROWS} or less"
+            )
+        if self.start_table is not None and self.framework != "fast":
+            raise ValueError("start_table is a setting of the framework fast on a GPU; leave it out")
         return self
 
     @model_validator(mode="after")
@@ -186,6 +217,16 @@ class TrainConfig(Model):
     def batch_size(self) -> int:
         """Steps between two updates of PPO."""
         return self.num_envs * self.rollout_steps
+
+    @property
+    def rows_on_device(self) -> bool:
+        """Whether the environment runs on the device too, and not on the processor."""
+        return self.framework == "fast" and self.device in {"cuda", "emulated"}
+
+    @property
+    def start_episodes(self) -> int:
+        """Number of episodes in the table that rows on a device play in turn."""
+        return self.start_table or max(START_TABLE, self.num_envs)
 
     @property
     def normalises(self) -> bool:

@@ -101,6 +101,21 @@ def make_training_rows(
     )
 
 
+def check_runs_on_device(config: TrainConfig) -> None:
+    """Raise `UsageError` with the reason if the rows are wanted on a device, and the environment does not run there."""
+    if not config.rows_on_device:
+        return
+    from mayavi.gym_env import entry
+    from mayavi.gym_env.device.lending import whole_environment
+
+    try:
+        whole_environment(entry(config.env).load())
+    except UsageError as error:
+        raise UsageError(
+            error.message, "`--set device=auto` keeps the environment on the processor, and the network on the GPU"
+        ) from None
+
+
 def env_facts(config: TrainConfig) -> EnvFacts:
     """Facts about the environment; `UsageError` if the algorithm does not support its roles or action space."""
     facts = facts_of(make_training_rows(config, 1))

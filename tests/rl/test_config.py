@@ -106,3 +106,21 @@ def test_every_setting_stands_in_the_documentation(repository: Path) -> None:
         assert f"| `{name}` |" in page, name
         assert field.description
         assert field.description.replace("|", "\\|") in page, name
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_envs": 65_537, "framework": "fast"}, "65,537 parallel episodes need --framework fast and --device cuda"),
+        ({"num_envs": 65_537, "device": "cuda"}, "65,537 parallel episodes need --framework fast and --device cuda"),
+        ({"device": "emulated"}, "device=emulated and precision are settings of the framework fast"),
+        ({"precision": "bf16"}, "device=emulated and precision are settings of the framework fast"),
+        ({"start_table": 100}, "start_table is a setting of the framework fast on a GPU"),
+        ({"num_envs": 262_145, "framework": "fast", "device": "cuda"}, "num_envs"),
+    ],
+)
+def test_settings_of_a_training_on_a_gpu_are_refused_elsewhere(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        TrainConfig.of({"env": "aave"}, settings)
+    allowed = TrainConfig.of({"env": "aave", "framework": "fast", "device": "cuda", "num_envs": 262_144})
+    assert (allowed.rows_on_device, allowed.start_episodes) == (True, 262_144)

@@ -36,7 +36,11 @@ TimestepsOption = Annotated[
 SeedOption = Annotated[int | None, typer.Option("--seed", help="The same seed gives the same weights; by default 0.")]
 DeviceOption = Annotated[
     str | None,
-    typer.Option("--device", metavar="auto|cpu|cuda", help="Device of the network; by default a GPU if there is one."),
+    typer.Option(
+        "--device",
+        metavar="auto|cpu|cuda",
+        help="Device of the network, by default a GPU if there is one; cuda with fast: of the environment too.",
+    ),
 ]
 RecurrentOption = Annotated[bool, typer.Option("--recurrent", help="Train a policy with memory (LSTM); ppo only.")]
 OverridesOption = Annotated[

@@ -15,19 +15,28 @@ from torch import Tensor
 
 POLICY, VALUE = "policy", "value"
 LOG_DEVIATION = "log_deviation"
+PRECISIONS = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16}
 
 
 class Network:
     """Two towers of fully connected layers: one for the policy, one for the value.
 
     `outputs` is the number of actions, or the number of means of a Gaussian policy. The latter is `gaussian`: its
-    deviations are weights of their own, the same in every state.
+    deviations are weights of their own, the same in every state. With the precision `bf16` the layers compute in that
+    type, on a copy of the weights that `refresh` renews; the weights themselves and the optimizer stay in float32.
     """
 
     def __init__(
-        self, observations: int, outputs: int, hidden: Sequence[int], activation: str, *, gaussian: bool
+        self,
+        observations: int,
+        outputs: int,
+        hidden: Sequence[int],
+        activation: str,
+        *,
+        gaussian: bool,
+        precision: str = "fp32",
     ) -> None:
-        self.activation, self.layers = activation, len(hidden) + 1
+        self.activation, self.layers, self.type = activation, len(hidden) + 1, PRECISIONS[precision]
         shapes: dict[str, tuple[int, ...]] = {}
         for tower, last in ((POLICY, outputs), (VALUE, 1)):
             for layer, (before, after) in enumerate(pairwise((observations, *hidden, last))):
@@ -41,7 +50,22 @@ class Network:
     def to(self, weights: Tensor) -> None:
         """Use `weights` from now on, on their device."""
         self.flat, self.flat_gradient = weights, torch.zeros_like(weights)
-        self.weights, self.gradients = self._views(self.flat), self._views(self.flat_gradient)
+        same = self.type == weights.dtype
+        self._computing = weights if same else weights.to(self.type)
+        self._gradient = self.flat_gradient if same else torch.zeros_like(self._computing)
+        self.weights, self.gradients = self._views(self.flat), self._views(self._gradient)
+        self._layers = self.weights if same else self._views(self._computing)
+
+    def refresh(self) -> None:
+        """Compute with the present weights; needed after a change of the weights unless the precision is fp32."""
+        if self._computing is not self.flat:
+            self._computing.copy_(self.flat)
+
+    def whole_gradient(self) -> Tensor:
+        """Gradient of all weights in float32, as the last `backward` of both towers wrote it."""
+        if self._gradient is not self.flat_gradient:
+            self.flat_gradient.copy_(self._gradient)
+        return self.flat_gradient
 
     def initialise(self, deviation: float) -> None:
         """Draw orthogonal weights: a policy that begins almost uniform, as in Stable-Baselines3."""
@@ -51,6 +75,7 @@ class Network:
                 torch.nn.init.orthogonal_(weight, gains.get(name, math.sqrt(2)))
         if LOG_DEVIATION in self.weights:
             self.weights[LOG_DEVIATION].fill_(math.log(deviation))
+        self.refresh()
 
     def state_dict(self) -> dict[str, Tensor]:
         """Copy of all weights by name, on the CPU."""
@@ -60,28 +85,33 @@ class Network:
         """Take over the weights of `state_dict`; `KeyError` or `RuntimeError` if they are of another network."""
         for name, weight in self.weights.items():
             weight.copy_(weights[name])
+        self.refresh()
 
     def forward(self, tower: str, observations: Tensor) -> list[Tensor]:
-        """Observations, activations of every hidden layer, and outputs of a tower."""
-        found = [observations]
+        """Observations, activations of every hidden layer, and outputs of a tower; the outputs in float32."""
+        found = [observations.to(self.type)]
         for layer in range(self.layers):
-            weight, bias = self.weights[f"{tower}.{layer}.weight"], self.weights[f"{tower}.{layer}.bias"]
+            weight, bias = self._layers[f"{tower}.{layer}.weight"], self._layers[f"{tower}.{layer}.bias"]
             after = torch.addmm(bias, found[-1], weight)
             if layer < self.layers - 1:
                 after = after.tanh_() if self.activation == "tanh" else after.relu_()
             found.append(after)
+        found[-1] = found[-1].float()
         return found
 
     def backward(self, tower: str, activations: Sequence[Tensor], gradient: Tensor) -> None:
         """Write the gradients of a tower, given its `forward` and the loss's `gradient` by its outputs."""
+        gradient = gradient.to(self.type)
         for layer in reversed(range(self.layers)):
             before, weight = activations[layer], f"{tower}.{layer}.weight"
             torch.mm(before.T, gradient, out=self.gradients[weight])
             torch.sum(gradient, 0, out=self.gradients[f"{tower}.{layer}.bias"])
             if not layer:
                 return
-            gradient = gradient @ self.weights[weight].T
-            if self.activation == "tanh":
+            gradient = gradient @ self._layers[weight].T
+            if self.activation == "tanh" and gradient.is_cuda:  # one pass over memory instead of two
+                gradient = torch.ops.aten.tanh_backward(gradient, before)
+            elif self.activation == "tanh":
                 gradient = torch.addcmul(gradient, gradient * before, before, value=-1)  # times 1 - tanh²
             else:
                 gradient *= before > 0
@@ -105,6 +135,7 @@ class Adam:
     def __init__(self, weights: Tensor) -> None:
         self.steps = 0
         self.mean, self.square = torch.zeros_like(weights), torch.zeros_like(weights)
+        self._correction, self._rate = weights.new_ones(()), weights.new_zeros(())
 
     def step(self, weights: Tensor, gradient: Tensor, rate: float) -> None:
         """Move the weights."""
@@ -113,6 +144,19 @@ class Adam:
         self.square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
         scale = self.square.sqrt().div_(math.sqrt(1 - 0.999**self.steps)).add_(1e-5)
         weights.addcdiv_(self.mean, scale, value=-rate / (1 - 0.9**self.steps))
+
+    def advance(self, rate: float) -> None:
+        """Count a step at learning rate `rate`, which `move` then takes."""
+        self.steps += 1
+        self._correction.fill_(math.sqrt(1 - 0.999**self.steps))
+        self._rate.fill_(rate / (1 - 0.9**self.steps))
+
+    def move(self, weights: Tensor, gradient: Tensor, share: Tensor) -> None:
+        """Move the weights without a number from the host, as a CUDA graph needs it; a `share` of 0 changes nothing."""
+        self.mean.lerp_(gradient, 0.1 * share)
+        self.square.lerp_(gradient * gradient, 0.001 * share)
+        scale = self.square.sqrt().div_(self._correction).add_(1e-5)
+        weights.sub_((self.mean / scale).mul_(self._rate * share))
 
     def state_dict(self) -> dict[str, Tensor | int]:
         """All of its state, on the CPU."""

@@ -19,7 +19,7 @@ from mayavi.errors import RemoteError, SetupError, UsageError
 from mayavi.evm.specialise import SPECIALISE, chosen_specialise
 from mayavi.gym_env.registry import env_versions
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.environments import env_facts, needs_chain
+from mayavi.rl.environments import check_runs_on_device, env_facts, needs_chain
 from mayavi.rl.modal.app import Request, as_arguments, build_app, import_modal, open_volume
 from mayavi.rl.modal.cost_guard import Machine, ceiling_usd, check_cost
 from mayavi.rl.modal.gpu_memory import check_memory, memory_gb
@@ -157,6 +157,7 @@ def _check_trainable(config: TrainConfig, machine: Machine) -> None:
             f"a machine on Modal has only Mayavi's own environments, and '{config.env}' is none",
             "train it here, without --remote",
         )
+    check_runs_on_device(config)
     facts = env_facts(config)
     check_rollouts(config, facts)
     check_memory(estimate(config, facts.sizes(), discrete=facts.discrete), machine)

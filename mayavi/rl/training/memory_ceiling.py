@@ -1,7 +1,8 @@
 """Estimate the device memory of a training before it starts, and refuse it above a ceiling.
 
 Counted are the weights with their gradients and Adam's two moments, the batch, and the activations of a minibatch
-between forward and backward pass. The memory of the driver is not counted: leave room for it.
+between forward and backward pass. The memory of the driver is not counted: leave room for it. Rows on a GPU are counted
+where they are opened; their training may take the memory of the GPU.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from mayavi.errors import MemoryCeiling, UsageError
+from mayavi.evm.devices import cuda_devices
 
 if TYPE_CHECKING:
     from mayavi.rl.config import TrainConfig
@@ -34,6 +36,8 @@ class MemoryEstimate:
     batch_bytes: int
     activation_bytes: int
     replay_bytes: int = 0
+    on_gpu: bool = False
+    """Whether the environment is on a GPU too, whose memory is then the ceiling unless another one is set."""
 
     @property
     def total_bytes(self) -> int:
@@ -80,6 +84,7 @@ def estimate(config: TrainConfig, sizes: Sequence[tuple[int, int]], *, discrete:
         batch_bytes=sum(each.batch_bytes for each in policies),
         activation_bytes=max(each.activation_bytes for each in policies),  # policies learn one after the other
         replay_bytes=sum(each.replay_bytes for each in policies),
+        on_gpu=config.rows_on_device and config.device == "cuda",
     )
 
 
@@ -90,6 +95,8 @@ def _estimate_policy(config: TrainConfig, observations: int, actions: int, discr
         first = config.lstm_size if config.recurrent else observations
         towers = [(first, actions if discrete else 2 * actions), (first, 1)]
         rows, row = config.batch_size, observations + action + 6  # log-probability, value, return, advantage …
+        if config.rows_on_device:  # noise, outputs and their temporaries, a permutation, and a gathered minibatch
+            row += 5 * actions + 8 + observations
         if config.recurrent:  # an LSTM each for policy and value: before the layers in SB3, behind them in RLlib
             before = observations if config.framework == "sb3" else config.network[-1]
             recurrent = 2 * 4 * config.lstm_size * (before + config.lstm_size + 2)
@@ -126,10 +133,12 @@ def _estimate_policy(config: TrainConfig, observations: int, actions: int, discr
 def check_ceiling(found: MemoryEstimate) -> None:
     """Raise `MemoryCeiling` with the figures if the estimate is above the ceiling."""
     ceiling = ceiling_gb()
+    if found.on_gpu and not os.environ.get(VARIABLE, "").strip():
+        ceiling = cuda_devices()[0].memory / _GB
     if found.total_bytes > ceiling * _GB:
         raise MemoryCeiling(
             f"this training needs {gigabytes(found.total_bytes)} ({found.describe()}; "
-            f"{found.parameters:,} parameters), and may take {ceiling:g} GB",
+            f"{found.parameters:,} parameters), and may take {ceiling:.4g} GB",
             f"smaller: network, num_envs × rollout_steps, minibatch_size; or raise {VARIABLE}",
         )
 

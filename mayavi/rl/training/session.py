@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,18 +118,25 @@ class Session:
             self._commit()
 
     def scalars(self, values: Mapping[str, float], steps: int) -> None:
-        """Log scalars to TensorBoard."""
+        """Log scalars to TensorBoard; a machine without it trains without curves."""
         if self._writer is None:
-            from torch.utils.tensorboard import SummaryWriter
+            self._writer = self._open_log(steps)
+        if self._writer is not False:
+            for name, value in values.items():
+                self._writer.add_scalar(name, value, steps)
 
-            # Purge the entries after the last checkpoint of an interrupted session: they are logged again.
-            self._writer = SummaryWriter(str(self.folder.logs_path), purge_step=steps)
-        for name, value in values.items():
-            self._writer.add_scalar(name, value, steps)
+    def _open_log(self, steps: int) -> Any:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ModuleNotFoundError:
+            warnings.warn("tensorboard is not installed: this training has no curves", stacklevel=2)
+            return False
+        # Purge the entries after the last checkpoint of an interrupted session: they are logged again.
+        return SummaryWriter(str(self.folder.logs_path), purge_step=steps)
 
     def close(self) -> None:
         """Flush and close the TensorBoard log."""
-        if self._writer is not None:
+        if self._writer:
             self._writer.close()
 
     def _record_figures(self, boundary: Boundary) -> None:

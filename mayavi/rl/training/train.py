@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import UsageError
+from mayavi.evm.devices import cuda_devices
 from mayavi.evm.specialise import specialised
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.environments import env_facts, pin_block
+from mayavi.rl.environments import check_runs_on_device, env_facts, pin_block
 from mayavi.rl.rllib.ray_connection import checked_runners
 from mayavi.rl.rollouts.fitting import check_rollouts
 from mayavi.rl.training import global_rng
@@ -107,6 +108,7 @@ def _trained(
         folder = find_run(resume, place)
         check_resumable(folder, config)
     _check_device(config)
+    check_runs_on_device(config)
     facts = env_facts(config)
     check_rollouts(config, facts)
     memory = estimate(config, facts.sizes(), discrete=facts.discrete)
@@ -188,11 +190,17 @@ def _check_device(config: TrainConfig) -> None:
     """Raise `UsageError` for `cuda` without a GPU, which one framework would not survive and the other ignore."""
     import torch
 
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise UsageError(
-            "device is 'cuda', and torch sees no GPU here",
-            "`--set device=auto` uses a GPU if there is one, else the CPU",
-        )
+    if config.device != "cuda" or torch.cuda.is_available():
+        return
+    reason = "" if torch.version.cuda else f": torch {torch.__version__} is built without CUDA"
+    try:
+        cuda_devices()
+    except UsageError as error:
+        reason = f": {error.message}"
+    raise UsageError(
+        f"device is 'cuda', and torch sees no GPU here{reason}",
+        "`--set device=auto` uses a GPU if there is one, else the CPU",
+    )
 
 
 def _new_record(config: TrainConfig, recorded: Mapping[str, Any]) -> dict[str, Any]:

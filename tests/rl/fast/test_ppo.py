@@ -15,9 +15,10 @@ import torch
 from gymnasium import spaces
 
 from mayavi.rl.config import TrainConfig
+from mayavi.rl.fast.batch import Batch
 from mayavi.rl.fast.network import LOG_DEVIATION, Adam, Network
-from mayavi.rl.fast.ppo import PPO, Batch
-from mayavi.rl.fast.rows import Step
+from mayavi.rl.fast.ppo import PPO
+from mayavi.rl.fast.step import Step
 
 SIZE = 32
 
@@ -25,23 +26,25 @@ SIZE = 32
 class ScriptedRows:
     """Three rows that give the rewards and ends of a list, and observe which step it is."""
 
+    device = torch.device("cpu")
+
     def __init__(self, rewards: list[list[float]], done: list[list[bool]], cut: list[list[bool]]) -> None:
         self.script, self.at = list(zip(rewards, done, cut, strict=True)), 0
         self.env = SimpleNamespace(observation_space=spaces.Box(-9, 9, (2,)), action_space=spaces.Discrete(2, start=5))
         self.played: list[Any] = []
 
     @property
-    def observations(self) -> Any:
-        return np.array([[self.at, row] for row in range(3)], dtype=np.float32) / 4
+    def observations(self) -> torch.Tensor:
+        return torch.tensor([[float(self.at), row] for row in range(3)]) / 4
 
     def normalised(self, observations: Any) -> Any:
         return observations
 
     def step(self, actions: Any) -> Step:
-        rewards, done, cut = (np.array(each) for each in self.script[self.at])
-        self.played.append(actions)
+        rewards, done, cut = (torch.tensor(each) for each in self.script[self.at])
+        self.played.append(actions.numpy())
         self.at += 1
-        return Step(rewards.astype(np.float32), done, cut, self.observations + 0.5)
+        return Step(rewards, done, cut, self.observations + 0.5)
 
 
 def made(space: Any, **settings: Any) -> PPO:
@@ -106,7 +109,8 @@ def test_the_gradient_is_that_of_autograd(space: Any, activation: str, entropy: 
 
 
 @pytest.mark.slow(2)
-def test_a_step_of_the_optimizer_is_that_of_torch() -> None:
+@pytest.mark.parametrize("captured", [False, True])
+def test_a_step_of_the_optimizer_is_that_of_torch(captured: bool) -> None:
     torch.manual_seed(3)
     ours, theirs = torch.randn(20), torch.nn.Parameter(torch.zeros(20))
     theirs.data.copy_(ours)
@@ -115,7 +119,12 @@ def test_a_step_of_the_optimizer_is_that_of_torch() -> None:
         gradient = torch.randn(20)
         theirs.grad = gradient.clone()
         reference.step()
-        adam.step(ours, gradient, 0.01)
+        if captured:
+            adam.advance(0.01)
+            adam.move(ours, gradient, torch.ones(()))
+            adam.move(ours, gradient, torch.zeros(()))  # of an update that has ended: nothing changes
+        else:
+            adam.step(ours, gradient, 0.01)
     torch.testing.assert_close(ours, theirs.data)
 
 
@@ -146,7 +155,7 @@ def test_draws_follow_the_policy_and_stay_within_the_bounds(space: Any) -> None:
     ppo = made(space)
     outputs = ppo.network.policy(torch.zeros(1, 6)).expand(40_000, -1)
     actions = ppo.policy.draw(outputs, ppo.policy.noise(1, 40_000)[0])
-    played = ppo.policy.played(actions)
+    played = ppo.policy.played(actions).numpy()
     if isinstance(space, spaces.Discrete):
         shares = np.bincount(played, minlength=3) / len(played)
         assert shares == pytest.approx(outputs[0].softmax(0).tolist(), abs=0.01)

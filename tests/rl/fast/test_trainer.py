@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -193,3 +194,24 @@ def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
     checkpoint = open_model(trained.run_id, tmp_path).checkpoint()
     with pytest.raises(CheckpointError, match="cannot be loaded"):
         load_policy(TrainConfig.of(config.to_json(), {"network": [8]}), checkpoint)
+
+
+def test_it_needs_no_other_framework_and_no_tensorboard(tmp_path: Path) -> None:
+    script = """
+import sys
+absent = "ray stable_baselines3 sb3_contrib tensorboard scipy matplotlib modal pandas pyarrow"
+sys.modules |= dict.fromkeys(absent.split())
+import warnings; warnings.simplefilter("ignore")
+import tests.rl.chase_env
+from pathlib import Path
+from mayavi.rl.config import TrainConfig
+from mayavi.rl.training.train import train
+from mayavi.rl.evaluation.play import play
+from mayavi.rl.models import open_model
+settings = {"env": "chase", "framework": "fast", "num_envs": 8, "rollout_steps": 8, "minibatch_size": 64}
+train(TrainConfig.of(settings, {"timesteps": 64}), models=Path(sys.argv[1]), run_id="one")
+model = open_model("one", Path(sys.argv[1]))
+print(len(play(model.make_env(4, split="test"), model.policy(), range(4)).rewards))
+"""
+    ran = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.strip()) == (0, "4"), ran.stderr

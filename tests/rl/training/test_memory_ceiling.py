@@ -10,7 +10,9 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed; `pip install 'mayavi-sim[rl]'` installs it")
 
 from mayavi.errors import MemoryCeiling, UsageError
+from mayavi.evm.devices import Device
 from mayavi.rl.config import TrainConfig
+from mayavi.rl.training import memory_ceiling
 from mayavi.rl.training.memory_ceiling import VARIABLE, ceiling_gb, check_ceiling, estimate
 from mayavi.rl.training.train import train
 from tests.rl.chase_env import ChaseEnv as ChaseEnv
@@ -81,3 +83,18 @@ def test_the_ceiling_is_four_gigabytes_unless_told_otherwise(monkeypatch: pytest
     monkeypatch.setenv(VARIABLE, "much")
     with pytest.raises(UsageError, match="is 'much'"):
         ceiling_gb()
+
+
+def test_rows_on_a_gpu_may_take_the_memory_of_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(memory_ceiling, "cuda_devices", lambda: [Device("a GPU", 8 * 10**9, (9, 0), (13, 0))])
+    settings = {"env": "aave", "framework": "fast", "device": "cuda", "rollout_steps": 12, "minibatch_size": 786_432}
+    many = estimate(TrainConfig.of(settings, {"num_envs": 262_144}), [(15, 5)], discrete=True)
+    assert many.total_bytes > 4 * 10**9
+    check_ceiling(many)
+    more = {"num_envs": 262_144, "rollout_steps": 48, "minibatch_size": 4 * 786_432}
+    with pytest.raises(MemoryCeiling, match=r"needs 1\d\.\d GB .*may take 8 GB"):
+        check_ceiling(estimate(TrainConfig.of(settings, more), [(15, 5)], discrete=True))
+    monkeypatch.setenv(VARIABLE, "2")
+    with pytest.raises(MemoryCeiling, match="may take 2 GB"):
+        check_ceiling(many)

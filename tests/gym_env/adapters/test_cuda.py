@@ -1,0 +1,128 @@
+"""Rows on a device as a vector environment: tensors without copies, NumPy on top, and clear refusals."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed; `pip install 'mayavi-sim[rl]'` installs it")
+
+import torch
+from gymnasium.vector import AutoresetMode
+
+from mayavi.errors import SetupError, UsageError
+from mayavi.gym_env import CudaVectorEnv, make_cuda, make_rows
+from mayavi.gym_env.adapters import cuda
+from mayavi.gym_env.adapters.vector import MayaviVectorEnv
+from tests.gym_env.stand_in_device_rows import StandInDeviceRows
+from tests.rl import chase_env
+
+assert chase_env.__name__
+ROWS = 6
+
+
+def stand_in(episodes: Any = range(20), **settings: Any) -> StandInDeviceRows:
+    return StandInDeviceRows(make_rows("chase", ROWS, **settings), episodes)
+
+
+def test_arrays_are_those_of_the_rows_played_one_by_one() -> None:
+    envs = CudaVectorEnv(stand_in())
+    assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    observations, infos = envs.reset()
+    reference = make_rows("chase", ROWS)
+    played = np.arange(ROWS)
+    reference.begin(range(ROWS), played.tolist())
+    assert (observations == reference.observe()).all()
+    assert infos == {}
+    rng, ended = np.random.default_rng(5), 0
+    for _ in range(30):
+        actions = rng.integers(3, size=ROWS)
+        observations, rewards, terminated, truncated, infos = envs.step(actions)
+        expected = reference.step(actions)
+        assert (rewards == expected.rewards).all()
+        assert (terminated == expected.terminated).all()
+        assert (truncated == expected.truncated).all()
+        over = np.flatnonzero(expected.done)
+        if len(over):
+            ended += len(over)
+            assert (infos["_final_obs"] == expected.done).all()
+            assert (infos["final_obs"][over] == expected.observations[over]).all()
+            played[over] = (played[over] + ROWS) % 20
+            reference.begin(over, played[over].tolist())
+        assert (observations == reference.observe()).all()
+    assert ended > 10
+
+
+def test_tensors_are_the_memory_of_the_rows_and_go_through_dlpack() -> None:
+    rows = stand_in()
+    envs = CudaVectorEnv(rows)
+    first, _ = envs.reset_tensors()
+    stepped = envs.step_tensors(np.ones(ROWS, dtype=np.int64))  # an array has `__dlpack__`
+    assert stepped.observations.data_ptr() == first.data_ptr() == rows.observations.data_ptr()
+    assert torch.from_dlpack(stepped.rewards).data_ptr() == rows.rewards.data_ptr()
+    kept = envs.step(np.zeros(ROWS, dtype=np.int64))[0]
+    before = kept.copy()
+    envs.step_tensors(torch.full((ROWS,), 2))
+    assert (kept == before).all()  # arrays are copies
+
+
+def test_actions_beyond_the_bounds_are_clipped_and_bad_arrays_refused() -> None:
+    envs, other = CudaVectorEnv(stand_in(actions="continuous")), CudaVectorEnv(stand_in(actions="continuous"))
+    with pytest.raises(UsageError, match="no episode has begun"):
+        envs.step_tensors(torch.zeros(ROWS, 1))
+    envs.reset(), other.reset()
+    far, near = envs.step_tensors(torch.full((ROWS, 1), 9.0)), other.step_tensors(torch.ones(ROWS, 1))
+    assert far.observations.equal(near.observations)
+    with pytest.raises(UsageError, match=r"the actions have the shape \(2, 1\)"):
+        envs.step_tensors(torch.zeros(2, 1))
+    with pytest.raises(UsageError, match="the actions are on meta, and the rows on cpu"):
+        envs.step_tensors(torch.zeros(ROWS, 1, device="meta"))
+    with pytest.raises(UsageError):
+        envs.step(np.full((ROWS, 1), np.nan, dtype=np.float32))
+
+
+def test_a_seed_draws_the_table_and_two_environments_play_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+
+    def open_rows(name: str, config: Any, rows: int, episodes: Any, device: str, world: Any) -> Any:
+        assert (name, rows, device) == ("chase", ROWS, "cuda")
+        opened.append(StandInDeviceRows(make_rows("chase", rows, config=config), episodes))
+        return opened[-1]
+
+    monkeypatch.setattr(cuda, "open_tensor_rows", open_rows)
+    one, other = (make_cuda("chase", ROWS, seed=3, table=50, horizon=4) for _ in range(2))
+    first, second = one.reset()[0], other.reset()[0]
+    assert (first == second).all()
+    assert len(opened[0].table) == 50
+    one.step(np.zeros(ROWS, dtype=np.int64))
+    assert (other.step(np.ones(ROWS, dtype=np.int64))[0] != one.step(np.ones(ROWS, dtype=np.int64))[0]).any()
+    assert (one.reset(seed=3)[0] == first).all()
+    assert (one.reset(seed=4)[0] != first).any()
+    assert opened[0].closed
+    assert (one.reset(seed=3)[0] == first).all()
+    with pytest.raises(UsageError, match="whatever the seed"):
+        CudaVectorEnv(stand_in()).reset(seed=1)
+    with pytest.raises(UsageError, match="no option 'reset_mask'"):
+        one.reset(options={"reset_mask": np.ones(ROWS)})
+    other.close()
+    assert opened[1].closed
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_without_a_driver_it_is_refused_or_falls_back_with_a_warning() -> None:
+    with pytest.raises(UsageError, match="there is no CUDA driver on this machine"):
+        make_cuda("chase", ROWS)
+    with pytest.warns(UserWarning, match="'chase' runs on the processor: there is no CUDA driver"):
+        envs = make_cuda("chase", ROWS, fallback=True, horizon=4)
+    assert isinstance(envs, MayaviVectorEnv)
+    assert envs.autoreset_mode is AutoresetMode.SAME_STEP
+    assert envs.env.config.horizon == 4
+
+
+def test_without_torch_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(SetupError, match="environments on a device need torch"):
+        make_cuda("chase", ROWS)
