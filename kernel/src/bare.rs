@@ -12,7 +12,12 @@ use revm::{
     primitives::{Bytes, TxKind, hardfork::SpecId},
 };
 
-use crate::{block::Block, convert::AddressArg, dump, evm::DEFAULT_GAS, world::World};
+use crate::{
+    blocks::block::Block,
+    convert::AddressArg,
+    evm::DEFAULT_GAS,
+    storage::{dump, world::World},
+};
 
 fn cache(world: &World) -> CacheDB<EmptyDB> {
     let mut database = CacheDB::new(EmptyDB::default());

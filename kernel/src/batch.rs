@@ -17,13 +17,15 @@ use revm::{
 };
 
 use crate::{
-    database::Miss,
     evm::transaction,
     machine::{Failure, Machine, Settings, with_shared},
-    overlay::{Overlay, Row},
     specialise::{Mode, views::Ground},
+    storage::{
+        database::Miss,
+        overlay::{Overlay, Row},
+        world::World,
+    },
     trace::{Layout, Traced, Traces},
-    world::World,
 };
 
 /// Calls a thread takes at a time: few enough to balance, enough to not matter.

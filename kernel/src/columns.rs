@@ -3,7 +3,7 @@
 use numpy::{PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
-use crate::float_arrays::Bytes32;
+use crate::rows::float_arrays::Bytes32;
 
 /// One array for each input of a program as (rows, inputs, 32) bytes; none unless all are 64-bit integers, one for each row
 /// and none negative.

@@ -9,7 +9,7 @@ use pyo3::{
 };
 use revm::primitives::{Address, B256, Log, U256};
 
-use crate::{database::Miss, machine::Failure};
+use crate::{machine::Failure, storage::database::Miss};
 
 create_exception!(_kernel, MissingState, PyException, "State that is not in this world: (message, items).");
 create_exception!(_kernel, Reverted, PyException, "The call reverted: (message, output, gas_used).");

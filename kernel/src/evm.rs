@@ -16,16 +16,21 @@ use revm::{
 
 use crate::{
     batch::Outcome,
+    blocks::{
+        hardfork,
+        receipt::{Receipt, output},
+    },
     convert::{AddressArg, WordArg, hash_from_python, logs_to_python, word_to_python},
-    dump, hardfork,
     inspector::Tracer,
     machine::{Failure, Machine, Rules, Settings, with_row},
-    overlay::{Overlay, Row},
-    receipt::{Receipt, output},
     specialise::{Mode, sends::Sending},
-    state::State,
     stopwatch::Stopwatch,
-    world::{Base, BaseAccount, World, info_with_code},
+    storage::{
+        dump,
+        overlay::{Overlay, Row},
+        state::State,
+        world::{Base, BaseAccount, World, info_with_code},
+    },
 };
 
 /// Cancun's blob fee fraction; later ones are given with the block.

@@ -14,7 +14,7 @@ use revm::{
     primitives::{U256, keccak256},
 };
 
-use crate::database::RowDatabase;
+use crate::storage::database::RowDatabase;
 
 type Context = MainnetContext<RowDatabase>;
 

@@ -1,45 +1,26 @@
 //! The EVM kernel of Mayavi: revm behind frozen worlds, writes-only overlays and batched programs. No network, no policy.
 
-mod arithmetic;
 #[cfg(feature = "bench")]
 mod bare;
 mod batch;
-mod block;
-mod block_trace;
+mod blocks;
 mod columns;
 mod convert;
-mod crew;
-mod database;
 mod device;
-mod dump;
 mod evm;
-mod fleet;
-mod float_arrays;
-mod floats;
-mod hardfork;
 mod hashes;
-mod identity;
 mod inspector;
 mod machine;
 mod native;
-mod overlay;
 mod paths;
-mod plane;
-mod portable;
-mod program;
-mod proven;
-mod receipt;
-mod replay;
-mod requests;
+mod proofs;
+mod rows;
 mod seeding;
 mod specialise;
-mod state;
 mod stopwatch;
+mod storage;
 mod trace;
-mod trie;
 mod views;
-mod witness;
-mod world;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 use revm::primitives::B256;
@@ -74,7 +55,7 @@ fn create2_address<'py>(
 
 #[pyfunction]
 fn hardforks() -> Vec<&'static str> {
-    hardfork::names()
+    blocks::hardfork::names()
 }
 
 #[pyfunction]
@@ -99,15 +80,15 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Reverted", py.get_type::<convert::Reverted>())?;
     module.add("Halted", py.get_type::<convert::Halted>())?;
     module.add("InvalidTransaction", py.get_type::<convert::InvalidTransaction>())?;
-    module.add_class::<block::Block>()?;
-    module.add_class::<state::State>()?;
-    module.add_class::<witness::Witness>()?;
+    module.add_class::<blocks::block::Block>()?;
+    module.add_class::<storage::state::State>()?;
+    module.add_class::<proofs::witness::Witness>()?;
     module.add_class::<evm::Evm>()?;
-    module.add_class::<receipt::Receipt>()?;
-    module.add_class::<fleet::Fleet>()?;
-    module.add_class::<program::Program>()?;
-    module.add_class::<program::PyTemplate>()?;
-    module.add_class::<program::Word>()?;
+    module.add_class::<blocks::receipt::Receipt>()?;
+    module.add_class::<rows::fleet::Fleet>()?;
+    module.add_class::<rows::program::Program>()?;
+    module.add_class::<rows::program::PyTemplate>()?;
+    module.add_class::<rows::program::Word>()?;
     module.add_class::<native::binding::NativeBuilder>()?;
     module.add_class::<native::binding::NativeCode>()?;
     module.add("DeviceError", py.get_type::<device::binding::DeviceError>())?;
@@ -122,13 +103,13 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(create_address, module)?)?;
     module.add_function(wrap_pyfunction!(create2_address, module)?)?;
     module.add_function(wrap_pyfunction!(hardforks, module)?)?;
-    module.add_function(wrap_pyfunction!(block::header_hash, module)?)?;
-    module.add_function(wrap_pyfunction!(block::decode_header, module)?)?;
+    module.add_function(wrap_pyfunction!(blocks::block::header_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(blocks::block::decode_header, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_compress, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_decompress, module)?)?;
-    module.add_function(wrap_pyfunction!(portable::exp, module)?)?;
-    module.add_function(wrap_pyfunction!(portable::log, module)?)?;
-    module.add_function(wrap_pyfunction!(portable::words_to_floats, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::portable::exp, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::portable::log, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::portable::words_to_floats, module)?)?;
     module.add_function(wrap_pyfunction!(columns::columns_to_words, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_seeds, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_words, module)?)?;

@@ -20,12 +20,14 @@ use revm::{
 };
 
 use crate::{
-    database::{Miss, RowDatabase},
     hashes,
     inspector::{CreateAt, Tracer},
-    overlay::{Overlay, Row},
+    storage::{
+        database::{Miss, RowDatabase},
+        overlay::{Overlay, Row},
+        world::{Base, World},
+    },
     trace::Recorder,
-    world::{Base, World},
 };
 
 /// Which of a transaction's checks are on. Simulations leave them off; a block replay turns all on.

@@ -11,10 +11,10 @@ use revm::primitives::Address;
 
 use crate::{
     batch::{self, Batch, Effort, Outcome},
+    blocks::receipt::output,
     convert::AddressArg,
     evm::{DEFAULT_GAS, Evm},
     machine::Rules,
-    receipt::output,
     specialise::Mode,
 };
 

@@ -15,9 +15,8 @@ use super::{
 };
 use crate::native::{
     binding::NativeBuilder,
-    likely::likely_bounds,
-    plan::Plan,
     ptx::{Program, Sum, weight},
+    ssa::{likely::likely_bounds, plan::Plan},
 };
 
 create_exception!(mayavi._kernel, DeviceError, PyRuntimeError, "A device that is not there, or cannot do this.");

@@ -12,12 +12,11 @@ use super::{
     rows::{self, Ground},
 };
 use crate::{
-    fleet::Fleet,
     native::ptx::{
         emulator::Argument,
         step::{Style, print_renewal},
     },
-    program::Program,
+    rows::{fleet::Fleet, program::Program},
 };
 
 /// Kernels as text.

@@ -5,14 +5,12 @@ use revm::primitives::{Address, U256};
 use super::rows::{self, Ground};
 use crate::{
     native::{
-        ir::Node,
-        plan::Plan,
         ptx::step::{self, Ending, Index, Left, Planes, Source, Space, Step, Style, Target},
-        reference::evaluate,
+        ssa::{ir::Node, plan::Plan, reference::evaluate},
     },
-    overlay::Row,
-    program::Program,
+    rows::program::Program,
     specialise::{DeviceLeaf, DevicePlace, DeviceRead, DeviceTree, DeviceWord, Specialiser},
+    storage::overlay::Row,
     trace::BlockField,
 };
 

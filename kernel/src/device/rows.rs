@@ -10,10 +10,9 @@ use revm::{
 use super::layout::{Chain, Kept};
 use crate::{
     machine::{Failure, Machine, Settings, with_row},
-    overlay::Row,
     specialise::Specialiser,
+    storage::{overlay::Row, world::World},
     trace::BlockField,
-    world::World,
 };
 
 /// The world of rows and how transactions run there.

@@ -10,14 +10,18 @@ use pyo3::{
 use revm::primitives::U256;
 
 use super::{
-    dump::{function_text, plan_text},
-    executable::{Backend, Executable},
-    ir::{Builder, Condition, Function, Node, NodeId, Part},
-    likely::likely_bounds,
-    plan::Plan,
-    reference::evaluate,
-    rows::Rows,
-    stored,
+    processor::{
+        executable::{Backend, Executable},
+        rows::Rows,
+    },
+    ssa::{
+        dump::{function_text, plan_text},
+        ir::{Builder, Condition, Function, Node, NodeId, Part},
+        likely::likely_bounds,
+        plan::Plan,
+        reference::evaluate,
+        stored,
+    },
 };
 use crate::{convert::WordArg, trace::arithmetic::takes};
 
@@ -168,7 +172,7 @@ impl NativeBuilder {
             }
         };
         let began = Instant::now();
-        let malformed = |error: super::ir::Malformed| PyValueError::new_err(error.to_string());
+        let malformed = |error: super::ssa::ir::Malformed| PyValueError::new_err(error.to_string());
         let likely = likely_bounds(&function, &rows);
         let plan = Plan::new(&function, &likely).map_err(malformed)?;
         let executable = backend.map(|backend| Arc::new(Executable::of_plan(&plan, backend)));

@@ -2,12 +2,12 @@
 
 use revm::{bytecode::opcode as op, primitives::U256};
 
-use super::{
+use super::ssa::{
     ir::{Builder, Condition, Function, Guard, NodeId, Part},
     range::mask,
     tree::{Branch, End, Tree},
 };
-use crate::{floats::Float, trace::arithmetic::takes};
+use crate::{rows::floats::Float, trace::arithmetic::takes};
 
 /// Every pure instruction.
 pub const PURE: [u8; 26] = [

@@ -3,18 +3,24 @@
 use revm::primitives::U256;
 
 use super::{
-    dump::plan_text,
-    executable::{Backend, Executable},
-    faults::Fault,
-    ir::{Condition, Function, Guard, Node},
-    likely::likely_bounds,
-    lower::{Lowered, lower},
-    plan::{Likely, Plan},
-    reference::evaluate,
-    rows::Rows,
+    lowering::{
+        lower::{Lowered, lower},
+        scalar,
+    },
+    processor::{
+        executable::{Backend, Executable},
+        rows::Rows,
+    },
     samples::{PURE, Samples},
-    scalar,
-    tree::{Branch, End, Tree},
+    ssa::{
+        dump::plan_text,
+        faults::Fault,
+        ir::{Condition, Function, Guard, Node},
+        likely::likely_bounds,
+        plan::{Likely, Plan},
+        reference::evaluate,
+        tree::{Branch, End, Tree},
+    },
 };
 
 /// Rows of a function with their expected results.
@@ -163,14 +169,14 @@ fn every_instruction_is_exact_in_every_back_end() {
     let mut samples = Samples::new(3);
     for opcode in PURE {
         for shape in 0..40 {
-            let mut builder = super::ir::Builder::new();
+            let mut builder = super::ssa::ir::Builder::new();
             // Operands: any word, words of few bits, and constants in every place.
             let operands = [0, 1, 2].map(|at| match (shape >> at) & 1 {
                 0 => builder.input(at),
                 _ => builder.constant(samples.word()),
             });
             let bits = if shape >= 8 { samples.one_of(&[16, 63, 64, 65, 112, 128, 160, 192, 200]) } else { 256 };
-            let masked = builder.constant(super::range::mask(bits));
+            let masked = builder.constant(super::ssa::range::mask(bits));
             let operands = operands.map(|node| builder.pure(revm::bytecode::opcode::AND, [node, masked, 0]));
             let result = builder.pure(opcode, operands);
             builder.output(result);

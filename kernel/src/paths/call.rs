@@ -7,8 +7,8 @@ use revm::{
 };
 
 use crate::{
-    database::RowDatabase,
     evm::transaction,
+    storage::database::RowDatabase,
     trace::{BlockField, Expression, Field, Surroundings, Unread, read_account},
 };
 

@@ -6,7 +6,7 @@ use revm::{context::BlockEnv, primitives::U256};
 
 use super::call::Call;
 use crate::{
-    native::ir::{Function, Node as Operation},
+    native::ssa::ir::{Function, Node as Operation},
     specialise::Draft,
     trace::{BlockField, Ending, Expression, Graph, Guard, Node, Part, Text},
 };

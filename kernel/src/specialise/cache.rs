@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Call, Specialiser,
-    paths::SavedPaths,
-    program_site::ProgramSite,
-    shape::{Shape, Template},
-    site::Site,
+    programs::program_site::ProgramSite,
+    sites::{
+        paths::SavedPaths,
+        shape::{Shape, Template},
+        site::Site,
+    },
 };
 use crate::trace::Fact;
 

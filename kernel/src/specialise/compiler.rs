@@ -9,7 +9,11 @@ use std::{
     time::Instant,
 };
 
-use super::{branches::TreeDraft, code::Draft, paths::HotPaths, program_site::ProgramSite, statistics::Counts};
+use super::{
+    programs::{branches::TreeDraft, program_site::ProgramSite},
+    sites::{code::Draft, paths::HotPaths},
+    statistics::Counts,
+};
 
 /// A path, or the paths of a program, to be compiled. By the time they are, they may be forgotten.
 pub enum Order {

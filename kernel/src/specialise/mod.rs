@@ -4,29 +4,16 @@
 //! of a path stand the status, output, writes and gas of the transaction. Where a guard fails nothing has been
 //! written, and the row goes to the interpreter, which records the new path within a budget.
 
-mod branches;
 mod cache;
-mod code;
-mod compare;
 mod compiler;
-mod device;
-mod growth;
-mod keys;
-mod paths;
-mod program_site;
+pub mod programs;
 mod recorded;
-mod recording;
 mod row;
 mod runner;
-mod running;
 pub mod sends;
-mod shape;
-mod show;
-mod site;
+pub mod sites;
 mod statistics;
-mod twin;
 pub mod views;
-mod whole;
 
 use std::sync::{Arc, Mutex, RwLock, atomic::AtomicUsize};
 
@@ -39,24 +26,26 @@ use revm::{
 
 use crate::{
     machine::{Failure, Machine, Rules, Settings, with_row},
-    native::executable::Backend,
-    overlay::{Overlay, Row},
-    program::Program,
+    native::processor::executable::Backend,
+    rows::program::Program,
+    storage::{
+        overlay::{Overlay, Row},
+        world::World,
+    },
     trace::{Fact, Places, Watch},
-    world::World,
 };
 use cache::Waiting;
-pub use code::Draft;
-pub use compare::touched;
 pub use compiler::finish as finish_compiling;
-pub use device::{DeviceLeaf, DevicePlace, DeviceRead, DeviceTree, DeviceWord};
-use program_site::ProgramSite;
+pub use programs::device::{DeviceLeaf, DevicePlace, DeviceRead, DeviceTree, DeviceWord};
+use programs::program_site::ProgramSite;
+pub use programs::running::Row as RunningRow;
 use row::RowView;
 pub use runner::Runner;
-pub use running::Row as RunningRow;
-pub use shape::{Shape, bill};
-use show::SiteShown;
-use site::Site;
+pub use sites::code::Draft;
+pub use sites::compare::touched;
+pub use sites::shape::{Shape, bill};
+use sites::show::SiteShown;
+use sites::site::Site;
 pub use statistics::SiteStatistics;
 
 /// Call sites of one fleet; the calls of further ones are interpreted.

@@ -10,7 +10,7 @@ use std::sync::{
 
 use super::{
     Specialiser,
-    paths::{HotList, HotPaths, Paths, SavedPaths},
+    sites::paths::{HotList, HotPaths, Paths, SavedPaths},
     statistics::Counts,
 };
 use crate::trace::{Fact, MOST_NODES, Stale, Values};

@@ -7,8 +7,10 @@ use revm::{
 };
 
 use crate::{
-    database::{Miss, RowDatabase},
-    plane::Plane,
+    storage::{
+        database::{Miss, RowDatabase},
+        plane::Plane,
+    },
     trace::{BlockField, Ending, Fact, Field, Places, Surroundings, Unread, Values, Watch, read_account},
 };
 

@@ -12,7 +12,11 @@ use revm::{
 };
 
 use super::{
-    Answer, Call, Mode, Specialiser, code::Room, paths::Hot, recorded::AtHand, row::keep, site::Site, whole::Whole,
+    Answer, Call, Mode, Specialiser,
+    programs::whole::Whole,
+    recorded::AtHand,
+    row::keep,
+    sites::{code::Room, paths::Hot, site::Site},
 };
 use crate::{
     machine::{Failure, Machine},

@@ -8,7 +8,7 @@ use revm::{
     primitives::U256,
 };
 
-use crate::floats::Float;
+use crate::rows::floats::Float;
 
 /// How many operands a pure instruction of the EVM takes; `None` for every other one.
 pub fn operands(opcode: u8) -> Option<usize> {

@@ -8,7 +8,7 @@ use super::{
     course::{Course, Unmodelled},
     graph::{Node, Part, Text, ZERO},
 };
-use crate::arithmetic::Function;
+use crate::rows::arithmetic::Function;
 
 /// An expression with its value on the row that is recorded.
 pub type Known = (Node, U256);

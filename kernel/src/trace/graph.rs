@@ -12,7 +12,7 @@ use super::{
     surroundings::{Surroundings, Unread},
     values::{Values, write},
 };
-use crate::floats::Float;
+use crate::rows::floats::Float;
 
 /// The constant zero, also used for operands that an instruction does not have.
 pub const ZERO: Node = 0;

@@ -21,7 +21,7 @@ use super::{
     tree::{End, Path},
     watch::{Fact, Watch},
 };
-use crate::{arithmetic::Function, database::RowDatabase};
+use crate::{rows::arithmetic::Function, storage::database::RowDatabase};
 
 /// Follows one row through a program.
 pub struct ProgramRecorder<'a> {

@@ -6,7 +6,7 @@ use revm::{
 };
 
 use super::graph::{BlockField, Field};
-use crate::database::{Miss, RowDatabase};
+use crate::storage::database::{Miss, RowDatabase};
 
 /// A value, possibly missing, that only the interpreter can read.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write};
 
-use crate::native::limbs::Limb;
+use crate::native::lowering::limbs::Limb;
 
 /// Half a limb: known now, or a register of 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

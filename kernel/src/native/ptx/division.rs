@@ -2,7 +2,7 @@
 //! quotient comes limb by limb from a reciprocal of the divisor's two highest limbs.
 
 use super::assembler::{Assembler, Predicate};
-use crate::native::limbs::{Limb, ZERO};
+use crate::native::lowering::limbs::{Limb, ZERO};
 
 const MOST: Limb = Limb::Known(u64::MAX);
 

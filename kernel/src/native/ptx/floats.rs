@@ -1,7 +1,7 @@
 //! Float instructions as PTX, and what they compute. Each rounds by itself: nothing is fused.
 
 use super::{assembler::Assembler, parser::Operation};
-use crate::native::{float_steps::FloatStep, limbs::Limb};
+use crate::native::lowering::{float_steps::FloatStep, limbs::Limb};
 
 /// A line of PTX on floats, whose bits are those of registers without a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

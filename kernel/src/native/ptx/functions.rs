@@ -12,10 +12,14 @@ use super::{
     products::multiply,
 };
 use crate::native::{
-    ir::{Builder, Function, Part},
-    limbs::{Helper, Limb, ZERO},
-    lower::lower_for_device,
-    plan::Plan,
+    lowering::{
+        limbs::{Helper, Limb, ZERO},
+        lower::lower_for_device,
+    },
+    ssa::{
+        ir::{Builder, Function, Part},
+        plan::Plan,
+    },
 };
 
 /// What a device cannot run.

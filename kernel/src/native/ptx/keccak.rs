@@ -5,8 +5,8 @@ use super::{
     functions::{arguments_of, finish},
 };
 use crate::native::{
-    ir::Part,
-    limbs::{Limb, ZERO},
+    lowering::limbs::{Limb, ZERO},
+    ssa::ir::Part,
 };
 
 /// Bytes that are taken in at a time.

@@ -23,9 +23,11 @@ use functions::Functions;
 pub use functions::Unsupported;
 
 use super::{
-    limbs::{Instruction, Limb, ZERO},
-    lower::lower_for_device,
-    plan::Plan,
+    lowering::{
+        limbs::{Instruction, Limb, ZERO},
+        lower::lower_for_device,
+    },
+    ssa::plan::Plan,
 };
 pub use reduce::weight;
 

@@ -6,7 +6,7 @@ use super::{
     functions::{self, Functions, Unsupported},
     products::multiply,
 };
-use crate::native::limbs::{Binary, Helper, Instruction, Limb, ZERO};
+use crate::native::lowering::limbs::{Binary, Helper, Instruction, Limb, ZERO};
 
 /// What a row reads and what becomes of its results.
 pub trait Frame {

@@ -1,7 +1,7 @@
 //! Products of limbs from products of their halves: the device multiplies 32 bits at a time.
 
 use super::assembler::{Assembler, Half, NONE};
-use crate::native::limbs::Limb;
+use crate::native::lowering::limbs::Limb;
 
 /// The sum of products in every other column, half by half.
 struct Columns {

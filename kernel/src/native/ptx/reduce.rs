@@ -10,7 +10,7 @@ use super::{
     printer::{Frame, Printer},
     rows::{Table, entry, number, place, thread},
 };
-use crate::native::{
+use crate::native::lowering::{
     limbs::{Instruction, Limb, ZERO},
     lower::Lowered,
 };

@@ -6,7 +6,7 @@ use super::{
     functions::{Functions, Unsupported},
     printer::{Frame, Printer},
 };
-use crate::native::{limbs::Limb, lower::Lowered};
+use crate::native::lowering::{limbs::Limb, lower::Lowered};
 
 /// The kernel's parameters: four places, then four counts.
 const PARAMETERS: [(&str, &str); 8] = [

@@ -16,12 +16,14 @@ use super::{
 };
 use crate::{
     native::{
-        float_steps::FloatStep,
-        limbs::{Instruction, Limb, ZERO},
-        lower::lower_in_turn,
-        plan::Plan,
+        lowering::{
+            float_steps::FloatStep,
+            limbs::{Instruction, Limb, ZERO},
+            lower::lower_in_turn,
+        },
+        ssa::plan::Plan,
     },
-    portable::power_of_two,
+    rows::portable::power_of_two,
 };
 
 /// Planes of limbs: what a step is given and hands back, or what a row keeps of its chain.

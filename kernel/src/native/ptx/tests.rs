@@ -8,11 +8,13 @@ use super::{
     weight,
 };
 use crate::native::{
-    ir::{Builder, Function},
-    plan::Plan,
-    range::mask,
-    reference::evaluate,
     samples::{PURE, Samples},
+    ssa::{
+        ir::{Builder, Function},
+        plan::Plan,
+        range::mask,
+        reference::evaluate,
+    },
 };
 
 fn program(function: &Function, scenario_words: &[u32], sums: &[Sum]) -> Program {

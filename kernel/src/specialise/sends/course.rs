@@ -7,17 +7,14 @@ use revm::{
 };
 
 use super::{
-    super::{
-        compare::{difference, logs_differ},
-        row::raise_nonce,
-        views::reader::Reader,
-    },
+    super::{row::raise_nonce, views::reader::Reader},
     Fees, Sending, Sends, Site,
     sight::Sight,
 };
+use crate::specialise::sites::compare::{difference, logs_differ};
 use crate::{
-    database::{Miss, RowDatabase},
     machine::{Failure, Machine},
+    storage::database::{Miss, RowDatabase},
     trace::{DataGas, Ending, Values},
 };
 

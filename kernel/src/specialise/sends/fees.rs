@@ -7,7 +7,7 @@ use revm::{
 };
 
 use super::Sending;
-use crate::database::{Miss, RowDatabase};
+use crate::storage::database::{Miss, RowDatabase};
 
 /// Prices of one unit of gas, and who pays and who is paid.
 #[derive(Clone, Copy)]

@@ -22,7 +22,7 @@ use revm::{
 
 use super::{
     Mode,
-    shape::{Shape, Tariff},
+    sites::shape::{Shape, Tariff},
     statistics::{Counts, SiteStatistics},
 };
 use crate::{

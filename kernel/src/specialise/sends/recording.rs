@@ -5,10 +5,11 @@ use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 use revm::{context::result::ExecutionResult, primitives::HashSet, state::EvmState};
 
 use super::{
-    super::{Mode, compare::touched, site::settle_gas},
+    super::Mode,
     course::Course,
     site::{Known, Paths},
 };
+use crate::specialise::sites::{compare::touched, site::settle_gas};
 use crate::{
     machine::Failure,
     trace::{End, Fact, MOST_NODES, Path, Recorder, Replay},

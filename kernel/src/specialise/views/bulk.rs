@@ -6,7 +6,7 @@ use revm::primitives::{Bytes, U256};
 
 use super::{lowered::Lowered, reader::Reader};
 use crate::{
-    native::{executable::Executable, rows::Rows},
+    native::processor::{executable::Executable, rows::Rows},
     trace::{Expression, Graph, Surroundings, Text, Unread, Values},
 };
 

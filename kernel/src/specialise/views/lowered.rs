@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use revm::primitives::{HashMap, U256};
 
 use crate::{
-    native::ir::{Builder, Condition, Function},
-    specialise::code::Maker,
+    native::ssa::ir::{Builder, Condition, Function},
+    specialise::sites::code::Maker,
     trace::{Expression, Graph, Guard, Node, Text},
 };
 

@@ -24,15 +24,14 @@ use revm::{
 
 use super::{
     Mode,
-    shape::{Shape, Tariff},
+    sites::shape::{Shape, Tariff},
     statistics::{Counts, SiteStatistics},
 };
 use crate::{
     batch::{Batch, Effort, Outcome},
     machine::{Failure, Machine, Settings},
-    overlay::Overlay,
+    storage::{overlay::Overlay, world::World},
     trace::{Layout, Places},
-    world::World,
 };
 use makers::Makers;
 use reader::Place;

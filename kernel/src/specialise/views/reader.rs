@@ -6,9 +6,11 @@ use revm::{
 };
 
 use crate::{
-    overlay::{Overlay, OverlayAccount},
+    storage::{
+        overlay::{Overlay, OverlayAccount},
+        world::{BaseAccount, World},
+    },
     trace::{BlockField, Fact, Field, Surroundings, Unread},
-    world::{BaseAccount, World},
 };
 
 /// Something that a recording has read as a constant.

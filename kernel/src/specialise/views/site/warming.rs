@@ -13,7 +13,10 @@ use super::{
     course::Course,
 };
 use crate::{
-    native::{executable::Executable, ir::Function, likely::likely_bounds},
+    native::{
+        processor::executable::Executable,
+        ssa::{ir::Function, likely::likely_bounds},
+    },
     trace::{End, Guard},
 };
 

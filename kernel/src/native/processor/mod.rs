@@ -1,0 +1,10 @@
+//! Functions on the processor: machine code by Cranelift, or the batch interpreter.
+
+pub mod calls;
+pub mod cranelift;
+pub mod emit;
+pub mod emit_float;
+pub mod executable;
+pub mod interpreter;
+pub mod kernels;
+pub mod rows;

@@ -1,0 +1,5 @@
+//! State proven by trie nodes.
+
+pub mod proven;
+pub mod trie;
+pub mod witness;

@@ -1,0 +1,241 @@
+//! A program as one path: from the inputs of a row to its outputs, with all transactions between.
+//!
+//! A row that none of the recorded paths fits runs operation by operation, and each of its calls is replayed by itself.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::Ordering::{Acquire, Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use revm::primitives::U256;
+
+use super::{branches::TreeCode, program_site::ProgramSite, running::Row, twin::Twin};
+use crate::specialise::{Mode, Runner, row::PlaneView, sites::paths::Known};
+use crate::{
+    machine::Failure,
+    rows::program::Program,
+    storage::overlay,
+    trace::{End, Replay},
+};
+
+/// Rows before the first recording: by then they have written what they write.
+const BEFORE: u64 = 64;
+const BEFORE_CHECK: u64 = 8;
+/// First hits of each path and of each code that are also interpreted, whatever the mode.
+const COMPARED: u32 = 2;
+
+/// What a thread keeps of a program between its rows.
+pub struct Whole {
+    key: (u64, usize, usize),
+    pub site: Arc<ProgramSite>,
+    /// The code as it was when this thread last looked.
+    code: Option<Arc<TreeCode>>,
+    version: u64,
+    hits: u64,
+    /// Inputs of the row, and room for its outputs.
+    pub words: Vec<U256>,
+    pub text: Vec<u8>,
+}
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        self.site.recorded.count_native(self.hits);
+    }
+}
+
+impl Runner<'_> {
+    /// Have the paths of a program at hand, if it has any.
+    pub fn prepare(&mut self, program: &Program) {
+        self.whole = self.all.known_program(program).map(|site| Whole::new(program.key(), site));
+    }
+
+    /// Run a program on a row that has all it needs at hand; false, and nothing has happened, if it has not.
+    pub fn run_at_once(
+        &mut self,
+        program: &Program,
+        row: &mut overlay::Row,
+        inputs: &[u8],
+        outputs: &mut [u8],
+    ) -> bool {
+        let Some(whole) = self.whole.as_mut().filter(|whole| whole.key == program.key()) else { return false };
+        let counts = &whole.site.recorded.counts;
+        if self.all.mode == Mode::Check || counts.is_due() || !self.all.is_usual(&row.block) {
+            return false;
+        }
+        whole.take_inputs(inputs);
+        if !whole.is_ready() {
+            return false;
+        }
+        let Some(code) = whole.code.as_deref().filter(|code| code.reads.is_plain()) else { return false };
+        let mut view = PlaneView { words: &whole.words, block: &row.block, plane: &row.overlay.plane };
+        let Some(leaf) = code.run(&mut self.room, &mut view) else { return false };
+        let fresh = leaf.fresh.load(Relaxed) < COMPARED;
+        let done = !fresh && leaf.keep_at_once(row, outputs, &self.room.words.words);
+        whole.hits += u64::from(done);
+        done
+    }
+
+    /// Run a program on a row: as a whole where its path is known, otherwise operation by operation.
+    pub fn run(&mut self, program: &Program, row: &mut Row<'_>) -> Result<(), Failure> {
+        let all = self.all;
+        let key = program.key();
+        let kept = self.whole.take().filter(|whole| whole.key == key);
+        let found = kept.or_else(|| Some(Whole::new(key, all.program(program, row.machine)?)));
+        let Some(mut whole) = found else { return row.operate(program, Some(self)) };
+        let result = if whole.site.recorded.counts.is_off() || !all.is_usual(row.block) {
+            row.operate(program, Some(self))
+        } else {
+            whole.run(self, program, row)
+        };
+        self.whole = Some(whole);
+        result
+    }
+}
+
+impl Whole {
+    fn new(key: (u64, usize, usize), site: Arc<ProgramSite>) -> Self {
+        Self { key, site, code: None, version: u64::MAX, hits: 0, words: Vec::new(), text: Vec::new() }
+    }
+
+    fn run(&mut self, runner: &mut Runner<'_>, program: &Program, row: &mut Row<'_>) -> Result<(), Failure> {
+        self.take_inputs(row.inputs);
+        let code = if self.is_ready() { self.code.clone() } else { None };
+        if let Some(code) = code
+            && self.run_code(&code, runner, program, row)?
+        {
+            return Ok(());
+        }
+        let (recorded, mode) = (&self.site.recorded, runner.all.mode);
+        let rows = recorded.counts.calls.fetch_add(1, Relaxed) + 1;
+        let before = if mode == Mode::Check { BEFORE_CHECK } else { BEFORE };
+        if rows <= before || !rows.is_multiple_of(self.site.followed(mode)) {
+            return row.operate(program, Some(runner));
+        }
+        if recorded.stale.load(Acquire) {
+            recorded.refresh(runner.all);
+        }
+        self.follow(runner, program, row, rows)
+    }
+
+    fn take_inputs(&mut self, inputs: &[u8]) {
+        let (words, _) = inputs.as_chunks::<32>();
+        self.words.clear();
+        self.words.extend(words.iter().map(|word| U256::from_be_bytes(*word)));
+    }
+
+    /// Whether its code may be used. The order matters: paths are forgotten before they are fresh again.
+    fn is_ready(&mut self) -> bool {
+        let recorded = &self.site.recorded;
+        if recorded.is_stale() {
+            return false;
+        }
+        let (generation, version) = (recorded.generation(), self.site.version.load(Acquire));
+        if version != self.version {
+            let Ok(code) = self.site.code.try_read() else { return false };
+            self.code.clone_from(&code);
+            self.version = version;
+        }
+        self.code.as_ref().is_some_and(|code| code.generation == generation)
+    }
+
+    /// Run the code on the row; false, and nothing has happened, if no path of it fits.
+    fn run_code(
+        &mut self,
+        code: &TreeCode,
+        runner: &mut Runner<'_>,
+        program: &Program,
+        row: &mut Row<'_>,
+    ) -> Result<bool, Failure> {
+        let all = runner.all;
+        let began = self.site.recorded.counts.is_timed().then(Instant::now);
+        let mut room = std::mem::take(&mut runner.room);
+        let Some(leaf) = code.run(&mut room, &mut row.view(&self.words, all)) else {
+            runner.room = room;
+            return Ok(false);
+        };
+        self.hits += 1;
+        let fresh = leaf.fresh.load(Relaxed) < COMPARED && leaf.fresh.fetch_add(1, Relaxed) < COMPARED;
+        let replayed = began.map(|began| began.elapsed());
+        let number = self.site.recorded.number(code.generation, leaf.step);
+        let compared = fresh || replayed.is_some() || all.mode == Mode::Check;
+        let twin = if compared { Some(self.twin(runner, program, row, fresh, replayed)?) } else { None };
+        leaf.keep(row, all, number, &room.words.words)?;
+        runner.room = room;
+        match twin.and_then(|mut twin| twin.difference(row)) {
+            Some(found) => Err(self.site.wrong(&found)),
+            None => Ok(true),
+        }
+    }
+
+    /// The row as its operations leave it: interpreted where `fresh`, otherwise by replays of its calls.
+    fn twin(
+        &self,
+        runner: &mut Runner<'_>,
+        program: &Program,
+        row: &mut Row<'_>,
+        fresh: bool,
+        replayed: Option<Duration>,
+    ) -> Result<Twin, Failure> {
+        let (mut twin, began) = (Twin::of(row), Instant::now());
+        let interpreted = fresh && runner.all.mode == Mode::On;
+        twin.operate(program, row, (!interpreted).then_some(&mut *runner))?;
+        if let Some(replayed) = replayed.filter(|_| runner.all.mode == Mode::On && !interpreted) {
+            self.site.recorded.counts.time(replayed, began.elapsed());
+        }
+        Ok(twin)
+    }
+
+    /// Go through the tree of paths, step by step.
+    fn follow(
+        &mut self,
+        runner: &mut Runner<'_>,
+        program: &Program,
+        row: &mut Row<'_>,
+        rows: u64,
+    ) -> Result<(), Failure> {
+        let (all, site) = (runner.all, Arc::clone(&self.site));
+        let recorded = &site.recorded;
+        // While another thread records here, the operations are faster than waiting.
+        let Ok(paths) = recorded.paths.try_read() else { return row.operate(program, Some(runner)) };
+        let (mut values, began) = (recorded.take_values(), Instant::now());
+        let replay = paths.tree.replay(&mut values, &mut row.view(&self.words, all));
+        recorded.counts.following.fetch_add(began.elapsed().as_nanos() as u64, Relaxed);
+        match replay {
+            Replay::End(step) => {
+                let End::Transaction(ending) = paths.tree.end(step) else { return row.operate(program, Some(runner)) };
+                site.warm(all, &paths, step, &values);
+                recorded.counts.hits.fetch_add(1, Relaxed);
+                let seldom = |known: &Known| {
+                    known.compared.load(Relaxed) < COMPARED && known.compared.fetch_add(1, Relaxed) < COMPARED
+                };
+                let fresh = paths.known.get(&step).is_some_and(seldom);
+                let compared = fresh || all.mode == Mode::Check;
+                let twin = if compared { Some(self.twin(runner, program, row, fresh, None)?) } else { None };
+                row.keep(all, (recorded.number(recorded.generation(), step), ending), &values, &mut self.text)?;
+                recorded.give_values(values);
+                match twin.and_then(|mut twin| twin.difference(row)) {
+                    Some(found) => Err(site.wrong(&found)),
+                    None => Ok(()),
+                }
+            }
+            Replay::Unknown(step) => {
+                recorded.counts.missed(step, || paths.tree.describe(step));
+                recorded.give_values(values);
+                drop(paths);
+                match site.may_record(all.mode, rows) {
+                    true => self.record(runner, program, row),
+                    false => row.operate(program, Some(runner)),
+                }
+            }
+            Replay::Interpret => {
+                recorded.counts.left.fetch_add(1, Relaxed);
+                recorded.give_values(values);
+                drop(paths);
+                row.operate(program, Some(runner))
+            }
+        }
+    }
+}

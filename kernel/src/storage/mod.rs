@@ -1,0 +1,9 @@
+//! State of a chain: a frozen world, and the writes of a run over it.
+
+pub mod database;
+pub mod dump;
+pub mod identity;
+pub mod overlay;
+pub mod plane;
+pub mod state;
+pub mod world;
