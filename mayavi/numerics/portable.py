@@ -2,7 +2,7 @@
 
 NumPy and the C library choose an implementation by processor, and two of them may differ in the last bit, which could
 change a price that is rounded to an integer. These are accurate to two units in the last place; they are implemented in
-`kernel/src/portable.rs`.
+`kernel/src/rows/portable.rs`.
 """
 
 from __future__ import annotations
