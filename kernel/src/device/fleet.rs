@@ -93,9 +93,11 @@ impl DeviceFleet {
     }
 
     /// Print the kernels of all paths that rows of the fleet took, up to `most` of them. The first `starts` rows of the
-    /// fleet stand where episodes begin; after that a row adds fewer than `spread` entries to a mapping. Returns how many
-    /// paths there are; what is kept may have grown.
-    #[pyo3(signature = (fleet, program, starts, spread, most=255))]
+    /// fleet stand where episodes begin; after that a row adds fewer than `spread` entries to a mapping. `wide` kernels
+    /// take words of any size, not only of the sizes that were seen, and are slower. Returns how many paths there are;
+    /// what is kept may have grown.
+    #[pyo3(signature = (fleet, program, starts, spread, most=255, wide=false))]
+    #[allow(clippy::too_many_arguments)]
     fn print(
         &self,
         py: Python<'_>,
@@ -104,12 +106,16 @@ impl DeviceFleet {
         starts: usize,
         spread: u64,
         most: usize,
+        wide: bool,
     ) -> PyResult<usize> {
         let (world, settings, rows, all) = fleet.parts();
         let all = all.ok_or_else(|| DeviceError::new_err("transactions are not replayed"))?;
         let rows = &rows[..starts.min(rows.len())];
         let printed = py.detach(|| {
-            let tree = all.device_tree(program, 1, most)?;
+            let mut tree = all.device_tree(program, 1, most)?;
+            if wide {
+                tree.likely.clear();
+            }
             let (leaves, generation) = (tree.leaves.len(), tree.generation);
             let mut chain = locked(&self.chain);
             let indexes = indexes_of(Ground { world, settings }, all, &tree, rows, spread)?;

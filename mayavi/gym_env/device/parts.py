@@ -36,6 +36,12 @@ class Part:
     """Paths of the kernel."""
     took: dict[str, float] | None = None
     """What compiling it took, and what it uses."""
+    left: int = 0
+    """Steps of rows that left the paths of this kernel."""
+    made: int = 0
+    """How often the kernel was made."""
+    wide: bool = False
+    """Whether it takes words of any size: slower, but only new paths leave it."""
 
 
 def make_parts(wirings: Iterable[Wiring], renewed: Sequence[int], device: str, style: Style) -> list[Part]:

@@ -134,7 +134,10 @@ class DeviceRows:
         starts, spread, most = len(self.table), self.config.horizon + 2, self.style.most_leaves
         try:
             for part in self.parts:
-                part.leaves = part.kernel.print(self.host.fleet, part.wiring.program, starts, spread, most)
+                # What leaves a kernel that was made again had wider words, rather than another path.
+                part.wide |= part.made > 1 and part.left > 0
+                part.leaves = part.kernel.print(self.host.fleet, part.wiring.program, starts, spread, most, part.wide)
+                part.left, part.made = 0, part.made + 1
             for part in self.parts:
                 part.took = part.kernel.compile()
         except _kernel.DeviceError as error:
@@ -218,6 +221,7 @@ class DeviceRows:
             given, singles = memory.download(memory.given, some), memory.singles[some].cpu().numpy()
             host.put(entries, memory.download(memory.kept, some))
             for number, part in enumerate(self.parts, 1):
+                part.left += int((since == number).sum())
                 host.play(part, np.flatnonzero(since <= number), given, singles)
             planes = len(memory.kept)
             kept, grown = host.take(entries)

@@ -55,6 +55,19 @@ def test_rows_that_leave_the_known_paths_are_the_processors(device: str) -> None
 
 
 @pytest.mark.slow(12)
+@pytest.mark.parametrize("device", DEVICES)
+def test_kernels_that_rows_keep_leaving_take_words_of_any_size(device: str) -> None:
+    rows = made("aave-shock", CRASHES, device, style=Style(most_leaves=2))
+    rows._patience = 1
+    pair = Pair(rows, "aave-shock")
+    pair.begin()
+    for _ in range(7):
+        pair.step()
+    assert rows.parts[0].wide
+    assert rows.parts[0].made > 2
+
+
+@pytest.mark.slow(12)
 def test_the_style_of_kernels_changes_nothing() -> None:
     pair = Pair(made("aave", {}, "emulated", style=Style(bucket=8, threads=32, registers=64, products=0)), "aave")
     pair.begin()
