@@ -32,9 +32,9 @@ RAY_FILES = frozenset(
 RAY = "ray"
 """The unit of these files."""
 
-FOLDERS = ("tests/node/", "tests/report/", "tests/web/")
+FOLDERS = ("tests/node/", "tests/report/")
 """Folders whose tests share what `conftest.py` there makes once in each session, that is once in each worker: nodes
-with a history; runs of every scenario, trainings and a replayed incident; a browser."""
+with a history; runs of every scenario, trainings and a replayed incident."""
 
 
 def unit_of(nodeid: str) -> str:

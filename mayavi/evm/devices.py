@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mayavi import _kernel
+from mayavi._kernel import DeviceError as DeviceError
+from mayavi._kernel import DeviceFleet as DeviceFleet
 from mayavi.errors import UsageError
 
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 Visit = Callable[..., Visitor]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser(repository: Path) -> Iterator[Browser]:
-    """One Chromium for this folder: while it is there, no other test can run an event loop.
+    """One Chromium per module: while it is there, no other test can run an event loop.
 
     Skipped without one or without the dashboard, failed where both are required.
     """

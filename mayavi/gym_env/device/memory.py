@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi import _kernel
 from mayavi.errors import SimulationError
-from mayavi.evm.devices import explained
+from mayavi.evm.devices import DeviceError, DeviceFleet, explained
 from mayavi.gym_env.device.parts import Part
 from mayavi.gym_env.device.wiring import Limbs, PlaneTable
 
@@ -63,7 +62,7 @@ class RowMemory:
         self.starts_kept = torch.cat([self.starts_kept, more])
         self.kept = torch.cat([self.kept, more[:, self.entries]])
 
-    def step(self, number: int, kernel: _kernel.DeviceFleet) -> None:
+    def step(self, number: int, kernel: DeviceFleet) -> None:
         """Run part `number`, from 1, of a step on all rows that were not left out before."""
         order = (0, 0) if self.order is None else _place(self.order)
         places = (self.given, self.kept, self.singles, self.left, self.counter)
@@ -98,7 +97,7 @@ class RowMemory:
             stream = torch.cuda.current_stream(self.device).cuda_stream
         try:
             kernel(*given, stream)
-        except _kernel.DeviceError as error:
+        except DeviceError as error:
             raise explained(error) from None
 
     def download(self, tensor: torch.Tensor, rows: torch.Tensor) -> Limbs:

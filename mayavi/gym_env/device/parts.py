@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mayavi import _kernel
-from mayavi.evm.devices import explained
+from mayavi.evm.devices import DeviceError, DeviceFleet, explained
 from mayavi.gym_env.device.wiring import Wiring
 
 
@@ -31,7 +30,7 @@ class Part:
     """Program of a step and its kernel."""
 
     wiring: Wiring
-    kernel: _kernel.DeviceFleet
+    kernel: DeviceFleet
     leaves: int = 0
     """Paths of the kernel."""
     took: dict[str, float] | None = None
@@ -50,11 +49,11 @@ def make_parts(wirings: Iterable[Wiring], renewed: Sequence[int], device: str, s
     try:
         for wiring in wirings:
             like = parts[0].kernel if parts else None
-            kernel = _kernel.DeviceFleet(
+            kernel = DeviceFleet(
                 wiring.program, wiring.inputs, wiring.fixed, wiring.outputs, renewed, device, like,
                 style.threads, style.registers, style.products,
             )  # fmt: skip
             parts.append(Part(wiring, kernel))
-    except _kernel.DeviceError as error:
+    except DeviceError as error:
         raise explained(error) from None
     return parts

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi import _kernel
 from mayavi.errors import UsageError
-from mayavi.evm.devices import check_device, explained
+from mayavi.evm.devices import DeviceError, check_device, explained
 from mayavi.evm.fleet import SUCCESS
 from mayavi.gym_env.configuration import EnvConfig, configured
 from mayavi.gym_env.device.host import MOST_ROOM, HostRows
@@ -90,7 +89,7 @@ class DeviceRows:
         self._grow()
         try:
             self.host.kernel.require(bytes_needed(wirings[0].table, self.host.kernel.planes, rows, starts))
-        except _kernel.DeviceError as error:
+        except DeviceError as error:
             raise UsageError(explained(error).message, "take fewer rows or episodes") from None
         self._memory = RowMemory(self.parts, rows, self.torch_device)
         self._memory.set_starts(given, self.host.read_starts(), singles)
@@ -140,7 +139,7 @@ class DeviceRows:
                 part.left, part.made = 0, part.made + 1
             for part in self.parts:
                 part.took = part.kernel.compile()
-        except _kernel.DeviceError as error:
+        except DeviceError as error:
             raise explained(error) from None
         self._waiting = 0
         if self._memory is not None and self.host.kernel.planes > planes:

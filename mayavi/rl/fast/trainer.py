@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from mayavi import _kernel
 from mayavi.errors import DeviceLost, MayaviError, UsageError
+from mayavi.evm.devices import DeviceError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.fast import device_rows
 from mayavi.rl.fast.files import OPTIMIZER, RNG, WEIGHTS
@@ -31,7 +31,7 @@ from mayavi.rl.training.session import Boundary, Session
 from mayavi.rl.training_runs.checkpoints import Checkpoint
 
 _DEVICE_ERRORS: tuple[type[Exception], ...] = (
-    _kernel.DeviceError,
+    DeviceError,
     UsageError,  # what rows on a device make of an error of their driver
     torch.OutOfMemoryError,
     torch.AcceleratorError,
