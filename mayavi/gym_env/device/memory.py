@@ -111,6 +111,6 @@ def _place(tensor: torch.Tensor) -> tuple[int, int]:
 
 
 def bytes_needed(table: PlaneTable, planes: int, rows: int, starts: int) -> int:
-    """Bytes of device memory for so many rows and starts, `planes` of which rows keep."""
+    """Estimate the bytes of device memory that `rows` and `starts` need; a row has `planes` words of chain state."""
     plane = PLANE_BYTES * (table.count + planes)
     return rows * (plane + 8 * table.columns + 64) + starts * (plane + 4 * table.columns)

@@ -22,7 +22,7 @@ class Style:
     registers: int = 0
     """Most registers of a thread; 0: as many as it needs."""
     products: int = 16
-    """Products of at least so many halves of limbs are calls of a function; 0: none."""
+    """Multiply words in a shared function if the product takes at least this many 32-bit multiplications; 0: never."""
 
 
 @dataclass(slots=True)
