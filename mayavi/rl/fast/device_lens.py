@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mayavi.rl.training.normaliser import LIMIT, Normaliser, RunningStats
+from mayavi.rl.training.normaliser import LIMIT, Normaliser, RunningStats, merge_stats
 
 _TINY = 1e-8
 
@@ -41,14 +41,7 @@ class DeviceStats:
 
     def merge(self, other: DeviceStats) -> None:
         """Add the samples of `other`."""
-        if not other.count:
-            return
-        total = self.count + other.count
-        difference = other.mean - self.mean
-        spread = self.variance * self.count + other.variance * other.count
-        spread = spread + difference * difference * (self.count * other.count / total)
-        self.mean = self.mean + difference * (other.count / total)
-        self.variance, self.count = spread / total, total
+        merge_stats(self, other)
 
     @property
     def deviation(self) -> Tensor:

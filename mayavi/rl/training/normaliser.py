@@ -55,14 +55,7 @@ class RunningStats:
 
     def merge(self, other: RunningStats) -> None:
         """Add the samples of `other`."""
-        if not other.count:
-            return
-        total = self.count + other.count
-        difference = other.mean - self.mean
-        spread = self.variance * self.count + other.variance * other.count
-        spread = spread + difference * difference * (self.count * other.count / total)
-        self.mean = self.mean + difference * (other.count / total)
-        self.variance, self.count = spread / total, total
+        merge_stats(self, other)
 
     @property
     def deviation(self) -> Floats:
@@ -77,6 +70,18 @@ class RunningStats:
     def of(cls, written: Mapping[str, Any]) -> RunningStats:
         """Parse what `to_json` wrote."""
         return cls(float(written["count"]), np.array(written["mean"]), np.array(written["variance"]))
+
+
+def merge_stats(stats: Any, other: Any) -> None:
+    """Add the samples of `other` to `stats`: both have a count, a mean and a variance, as arrays or as tensors."""
+    if not other.count:
+        return
+    total = stats.count + other.count
+    difference = other.mean - stats.mean
+    spread = stats.variance * stats.count + other.variance * other.count
+    spread = spread + difference * difference * (stats.count * other.count / total)
+    stats.mean = stats.mean + difference * (other.count / total)
+    stats.variance, stats.count = spread / total, total
 
 
 @dataclass(slots=True)
