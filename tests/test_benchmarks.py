@@ -11,6 +11,7 @@ from benchmarks.device import main as run_device
 from benchmarks.device_paths import main as record_device_paths
 from benchmarks.device_ppo import main as time_device_ppo
 from benchmarks.device_rows import main as run_device_rows
+from benchmarks.device_work import main as count_device_work
 from benchmarks.peer.conversation import creation_code, read_world
 from benchmarks.peers import export
 from benchmarks.position import BORROWER, USDC_E6, open_position
@@ -77,6 +78,16 @@ class TestDeviceRows:
         assert lines[0].startswith("aave, discrete: 32 rows made in "), lines
         assert any(line.startswith("  EXACT on 96 steps") for line in lines), lines
         assert "M steps/s" in lines[-1]
+
+    def test_what_bounds_the_kernels_is_counted(self, capsys: pytest.CaptureFixture[str]) -> None:
+        small = ["--rows", "64", "--episodes", "16", "--steps", "1", "--rate", "3e8", "--registers", "168"]
+        assert count_device_work(["--env", "aave", *small]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        numbers = [float(word.strip("%").replace(",", "")) for word in lines[-3].split()[1:]]
+        assert lines[-3].startswith("all ")
+        assert 100 < numbers[0] <= numbers[2] <= 32 * numbers[0], lines
+        assert lines[-2] == "part 1: 168 registers, 12 of 64 warps an SM"
+        assert "of 16.7 T integer instructions/s" in lines[-1]
 
 
 class TestSpecialiseCheck:

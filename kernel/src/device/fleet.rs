@@ -164,6 +164,13 @@ impl DeviceFleet {
             .map_err(DeviceError::new_err)
     }
 
+    /// Count what emulated kernels do from now on. Returns what they did since the last call: instructions of lanes,
+    /// those of them on 64 bits, instructions that warps issued, bytes of memory read and written.
+    fn count(&self) -> PyResult<(u64, u64, u64, u64, u64)> {
+        let work = locked(&self.device).count().map_err(DeviceError::new_err)?;
+        Ok((work.instructions, work.wide, work.issued, work.loaded, work.stored))
+    }
+
     /// Begin new episodes. `memory`: as above what is given, kept, and singles; then the singles of the present, what is
     /// given, kept and seen at the starts, which rows ended, and the start of each.
     fn renew(&self, py: Python<'_>, rows: u32, starts: u32, memory: Memory, stream: u64) -> PyResult<()> {

@@ -11,7 +11,10 @@ mod rows;
 use cuda::Cuda;
 pub use cuda::describe;
 
-use crate::native::ptx::emulator::{Argument, Emulator};
+use crate::native::ptx::{
+    emulator::{Argument, Emulator},
+    work::Work,
+};
 
 /// Threads of an emulated block.
 const EMULATED_BLOCK: u64 = 32;
@@ -40,6 +43,14 @@ impl Device {
         match self {
             Self::Cuda(cuda) => cuda.require(8 * words),
             Self::Emulated(_) => Ok(()),
+        }
+    }
+
+    /// Count what kernels do from now on. Returns what they did since the last call.
+    fn count(&mut self) -> Result<Work, String> {
+        match self {
+            Self::Cuda(_) => Err("a GPU does not count its instructions; the device 'emulated' does".into()),
+            Self::Emulated(emulator) => Ok(emulator.count()),
         }
     }
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 from mayavi.errors import UsageError
+from mayavi.evm.devices import DeviceError
 from mayavi.gym_env.device.parts import Style
 from mayavi.gym_env.device.rows import DeviceRows
 from tests.evm.native.devices import needs_device, without_device
@@ -121,3 +123,28 @@ def test_a_machine_without_a_driver_says_so() -> None:
 def test_too_little_memory_is_said_before_anything_is_allocated() -> None:
     with pytest.raises(UsageError, match=r"needs .* GiB of the device's memory"):
         made("aave", {}, "cuda", rows=1 << 30)
+
+
+def test_an_emulated_kernel_counts_what_its_warps_do() -> None:
+    rows = DeviceRows("aave", {"horizon": 6}, 32, episodes=[40], device="emulated", threads=1)
+    alike, apart = torch.zeros(32, dtype=torch.int64), torch.arange(32) % int(rows.action_space.n)  # type: ignore[attr-defined]
+    works = []
+    for actions in (alike, apart):
+        rows.begin()
+        rows.parts[0].kernel.count()
+        rows.step(actions)
+        works.append(rows.parts[0].kernel.count())
+    (instructions, wide, issued, loaded, stored), (mixed, _, waiting, *_) = works
+    assert 32 * issued == instructions > wide > 0, "rows on one path take all lanes"
+    assert 32 * waiting > 1.2 * mixed, "rows on other paths wait for each other"
+    assert loaded % 32 == stored % 32 == 0 < loaded
+    rows.close()
+
+
+@pytest.mark.gpu
+@needs_device
+def test_a_gpu_does_not_count() -> None:
+    rows = DeviceRows("aave", {"horizon": 6}, 32, episodes=[40], device="cuda", threads=1)
+    with pytest.raises(DeviceError, match="'emulated' does"):
+        rows.parts[0].kernel.count()
+    rows.close()

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::floats;
 use super::parser::{Carry, Comparison, Function, Line, Module, Operand, Operation, Special, Wrong, parse};
+use super::work::{Counter, LANES, Work};
 
 /// Bytes between the starts of two pieces of memory.
 const APART: u64 = 1 << 40;
@@ -24,6 +25,8 @@ pub struct Emulator {
     /// Memory of others: where it is, and how many bytes.
     lent: Vec<(u64, usize)>,
     modules: HashMap<String, Module>,
+    /// Counts, if anyone asked for that.
+    counter: Option<Counter>,
 }
 
 /// One thread on its way through a function.
@@ -34,6 +37,7 @@ struct Thread<'a> {
     /// Thread, block, size of a block.
     special: [u64; 3],
     left: u64,
+    counter: Option<&'a mut Counter>,
 }
 
 type Named = HashMap<String, Vec<u64>>;
@@ -60,6 +64,11 @@ impl Emulator {
         bytes.copy_from_slice(&self.memory[(at / APART) as usize - 1][(at % APART) as usize..][..bytes.len()]);
     }
 
+    /// Count what kernels do from now on. Returns what they did since the last call.
+    pub fn count(&mut self) -> Work {
+        self.counter.replace(Counter::default()).map_or_else(Work::default, |counter| counter.work)
+    }
+
     /// Run a kernel with so many threads, in blocks of `size`.
     pub fn launch(
         &mut self,
@@ -79,10 +88,17 @@ impl Emulator {
             Argument::Number(number) => vec![u64::from(*number)],
         });
         let parameters: Named = function.parameters.iter().cloned().zip(values).collect();
+        if let Some(counter) = &mut self.counter {
+            counter.enter(module);
+        }
         for thread in 0..threads.next_multiple_of(size) {
             let special = [thread % size, thread / size, size];
-            let mut running = Thread { module, memory: &mut self.memory, lent: &self.lent, special, left: MOST_LINES };
+            let (memory, lent, counter) = (&mut self.memory, &self.lent, self.counter.as_mut());
+            let mut running = Thread { module, memory, lent, special, left: MOST_LINES, counter };
             running.run(function, parameters.clone())?;
+            if let Some(counter) = &mut self.counter {
+                counter.leave((thread + 1).is_multiple_of(LANES));
+            }
         }
         Ok(())
     }
@@ -124,11 +140,16 @@ impl Thread<'_> {
     fn run(&mut self, function: &Function, mut named: Named) -> Result<Named, Wrong> {
         let mut registers = vec![0; function.registers];
         let (mut at, mut carried) = (0, false);
+        let first = self.counter.as_ref().map_or(0, |counter| counter.first(function));
         loop {
             self.left = self.left.checked_sub(1).ok_or("a thread does not end")?;
             let line = function.lines.get(at).ok_or("a function without an end")?;
+            let runs = line.guard.is_none_or(|guard| registers[guard] != 0);
+            if let Some(counter) = &mut self.counter {
+                counter.count(first + at, line);
+            }
             at += 1;
-            if line.guard.is_some_and(|guard| registers[guard] == 0) {
+            if !runs {
                 continue;
             }
             match line.operation {
@@ -161,6 +182,15 @@ impl Thread<'_> {
     /// Loads, stores, and what is both.
     fn remember(&mut self, line: &Line, registers: &mut [u64], named: &mut Named) -> Result<(), Wrong> {
         let bits = line.bits;
+        let place = line.operands.iter().find_map(|operand| match operand {
+            Operand::Memory(register) => Some(registers[*register]),
+            _ => None,
+        });
+        if let (Some(counter), Some(place)) = (&mut self.counter, place)
+            && place >= APART
+        {
+            counter.moved(line.operation, bits as usize / 8);
+        }
         match (line.operation, line.operands.as_slice()) {
             (Operation::Load, [Operand::Register(into), Operand::Named(name, from)]) => {
                 let found = named.get(name).and_then(|words| words.get(*from as usize / 8));

@@ -16,6 +16,7 @@ mod rows;
 pub mod step;
 #[cfg(test)]
 mod tests;
+pub mod work;
 
 use std::collections::BTreeSet;
 
