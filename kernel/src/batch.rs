@@ -58,7 +58,7 @@ impl Batch<'_> {
 /// What a call gave: its output, or how it failed.
 pub enum Outcome {
     Output(Bytes),
-    Failed(ExecutionResult),
+    Failed(Box<ExecutionResult>),
 }
 
 impl Outcome {
@@ -66,7 +66,7 @@ impl Outcome {
         match result {
             ExecutionResult::Success { output: Output::Call(data), .. } => Self::Output(data),
             ExecutionResult::Success { output, .. } => Self::Output(output.into_data()),
-            failed => Self::Failed(failed),
+            failed => Self::Failed(Box::new(failed)),
         }
     }
 }

@@ -335,7 +335,7 @@ impl Evm {
             let origin = sender.as_ref().map_or(Address::ZERO, |sender| sender.0);
             match self.call_kept(py, to.0, data, origin, gas.unwrap_or(DEFAULT_GAS))? {
                 Some(Outcome::Output(data)) => return Ok(PyBytes::new(py, &data)),
-                Some(Outcome::Failed(result)) => return output(py, result),
+                Some(Outcome::Failed(result)) => return output(py, *result),
                 None => {}
             }
         }

@@ -92,7 +92,7 @@ impl Evm {
                 Outcome::Output(data) => outputs.push(Some(PyBytes::new(py, &data))),
                 Outcome::Failed(result) => {
                     outputs.push(None);
-                    failures.push((index, exception(py, result)?));
+                    failures.push((index, exception(py, *result)?));
                 }
             }
         }
@@ -158,7 +158,7 @@ impl Evm {
                     place[index * width..(index + 1) * width].copy_from_slice(&data[..width]);
                 }
                 Outcome::Output(data) => short.push((index, data.len())),
-                Outcome::Failed(result) => failures.push((index, exception(py, result)?)),
+                Outcome::Failed(result) => failures.push((index, exception(py, *result)?)),
             }
         }
         Ok((taken, failures, short, counts(py, &effort)?))

@@ -126,10 +126,15 @@ def to_words(values: Any, rows: int, name: str = "values") -> NDArray[np.uint8]:
             f"input '{name}' holds floats", "amounts are exact integers; convert them where you round them"
         )
     if are_addresses(values):
-        words = np.zeros((rows, 32), dtype=np.uint8)
-        words[:, 12:] = np.frombuffer(b"".join(values), dtype=np.uint8).reshape(rows, 20)
-        return words
+        return address_words(values)
     return np.frombuffer(b"".join(_word(value, name) for value in values), dtype=np.uint8).reshape(rows, 32)
+
+
+def address_words(addresses: Sequence[bytes]) -> NDArray[np.uint8]:
+    """Addresses of 20 bytes as (rows, 32) bytes."""
+    words = np.zeros((len(addresses), 32), dtype=np.uint8)
+    words[:, 12:] = np.frombuffer(b"".join(addresses), dtype=np.uint8).reshape(len(addresses), 20)
+    return words
 
 
 def are_small(values: Any, rows: int) -> bool:

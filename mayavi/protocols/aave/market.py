@@ -290,9 +290,11 @@ class AaveV3:
         return self.fork.read_once(key, lambda: self._read_accounts(places))
 
     def _read_accounts(self, places: Sequence[bytes]) -> AccountsData:
-        calldata = self.pool.getUserAccountData.encode(ZERO_ADDRESS)
+        from mayavi.evm.words import address_words  # with NumPy, which single accounts do not need
+
+        calldata, count = self.pool.getUserAccountData.encode(ZERO_ADDRESS), len(AccountData._fields)
         with explain_missing_prices(self):
-            columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=len(AccountData._fields))
+            columns = self.fork.call_words(self.pool.address, calldata, {4: address_words(places)}, returns=count)
         return AccountsData(*columns)
 
     def _reserve(self, address: bytes, data: Any, oracle: Contract) -> Reserve:

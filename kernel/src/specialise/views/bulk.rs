@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use revm::primitives::{Bytes, U256};
+use revm::primitives::{Bytes, HashMap, U256};
 
 use super::{lowered::Lowered, reader::Reader};
 use crate::{
@@ -23,6 +23,12 @@ pub struct Memo {
     pub words: Option<Box<[U256]>>,
 }
 
+/// What is remembered, by the words in which calldata differs.
+pub type Memos = HashMap<Box<[u8]>, Memo>;
+
+/// Number of a call, and what is remembered of it.
+type Call<'a> = (usize, Option<&'a Memo>);
+
 /// A path with code whose conditions hold in this batch.
 pub struct Live<'a> {
     pub path: usize,
@@ -36,16 +42,25 @@ pub struct Bulk<'a> {
     /// The most used ones first.
     pub live: &'a [Live<'a>],
     pub datas: &'a [&'a [u8]],
-    pub memos: &'a [Option<&'a Memo>],
-    /// Words in which their calldata differs.
-    pub holes: usize,
+    pub memos: &'a Memos,
+    /// Where their calldata differs.
+    pub holes: &'a [usize],
+}
+
+/// Outputs of calls that took one path.
+pub struct Answers {
+    pub path: usize,
+    pub calls: Vec<usize>,
+    /// Bytes of an output.
+    pub length: usize,
+    /// One output after the other.
+    pub outputs: Bytes,
 }
 
 /// What became of some of the calls.
 #[derive(Default)]
 pub struct Share {
-    /// Outputs by number of the call, and the number of the path.
-    pub outputs: Vec<(usize, usize, Bytes)>,
+    pub answers: Vec<Answers>,
     /// Calls that took no path with code.
     pub left: Vec<usize>,
     pub memos: Vec<(usize, Memo)>,
@@ -63,13 +78,14 @@ impl<'a> Bulk<'a> {
     /// Run the calls of a range. `values` has what is equal in all calls.
     pub fn run(&self, calls: Range<usize>, values: &mut Values, reader: &mut Reader<'a>) -> Share {
         let mut share = Share::default();
-        let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); self.live.len()];
-        let mut later: Vec<usize> = Vec::new();
+        let mut waiting: Vec<Vec<Call<'a>>> = vec![Vec::new(); self.live.len()];
+        let (mut later, mut words) = (Vec::new(), Vec::new());
         for call in calls {
-            let known = self.memos[call].and_then(|memo| self.live.iter().position(|live| live.path == memo.path));
+            let memo = self.memo(call, &mut words);
+            let known = memo.and_then(|memo| self.live.iter().position(|live| live.path == memo.path));
             match known.or((!self.live.is_empty()).then_some(0)) {
-                Some(at) => waiting[at].push(call),
-                None => later.push(call),
+                Some(at) => waiting[at].push((call, memo)),
+                None => later.push((call, memo)),
             }
         }
         for (at, calls) in waiting.iter().enumerate() {
@@ -79,19 +95,30 @@ impl<'a> Bulk<'a> {
             let calls = std::mem::take(&mut later);
             self.run_path(at, &calls, values, reader, &mut share, &mut later);
         }
-        share.left = later;
+        share.left = later.into_iter().map(|(call, _)| call).collect();
         share
+    }
+
+    /// What is remembered of a call. `words`: memory for its calldata.
+    fn memo(&self, call: usize, words: &mut Vec<u8>) -> Option<&'a Memo> {
+        let data = self.datas[call];
+        if let [at] = *self.holes {
+            return self.memos.get(&data[at..at + 32]);
+        }
+        words.clear();
+        self.holes.iter().for_each(|at| words.extend_from_slice(&data[*at..at + 32]));
+        self.memos.get(words.as_slice())
     }
 
     /// Try a path on some calls; those that do not take it wait for another.
     fn run_path(
         &self,
         at: usize,
-        calls: &[usize],
+        calls: &[Call<'a>],
         values: &mut Values,
         reader: &mut Reader<'a>,
         share: &mut Share,
-        refused: &mut Vec<usize>,
+        refused: &mut Vec<Call<'a>>,
     ) {
         if calls.is_empty() {
             return;
@@ -113,9 +140,9 @@ impl<'a> Bulk<'a> {
         for calls in calls.chunks(BLOCK) {
             block.fresh.clear();
             let mut read = [true; BLOCK];
-            for (row, call) in calls.iter().enumerate() {
+            for (row, (call, memo)) in calls.iter().enumerate() {
                 reader.data = self.datas[*call];
-                let memo = self.memos[*call].filter(|memo| memo.path == *path).and_then(|memo| memo.words.as_deref());
+                let memo = memo.filter(|memo| memo.path == *path).and_then(|memo| memo.words.as_deref());
                 match self.gather(lowered, memo, values, reader) {
                     Ok(fresh) => block.fresh.push(fresh),
                     Err(Unread) => {
@@ -139,6 +166,7 @@ impl<'a> Bulk<'a> {
                     refused.push(*call);
                     continue;
                 }
+                let (call, _) = call;
                 let results = &block.outputs[4 * row * lowered.results..4 * (row + 1) * lowered.results];
                 write(&lowered.output, results, &fixed, &mut told);
                 taken.push(*call);
@@ -147,10 +175,7 @@ impl<'a> Bulk<'a> {
                 }
             }
         }
-        // One piece of memory for the outputs of all calls.
-        let told = Bytes::from(told);
-        let pieces = taken.into_iter().enumerate();
-        share.outputs.extend(pieces.map(|(at, call)| (call, *path, told.slice(at * length..(at + 1) * length))));
+        share.answers.push(Answers { path: *path, calls: taken, length, outputs: Bytes::from(told) });
     }
 
     /// Read what a call's row needs, for calldata that is new. Returns what is worth remembering.
@@ -178,7 +203,7 @@ impl<'a> Bulk<'a> {
         reader: &mut Reader<'a>,
     ) -> Result<Option<Box<[U256]>>, Unread> {
         // The words of the calldata are the first expressions after zero.
-        for hole in 0..self.holes {
+        for hole in 0..self.holes.len() {
             values.words[1 + hole] = reader.input(hole as u32);
         }
         let fresh = match memo {

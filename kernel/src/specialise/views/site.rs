@@ -13,7 +13,7 @@ use revm::{
 
 use super::{
     Ground, Site, Views,
-    bulk::{Bulk, Live, Memo, in_parts},
+    bulk::{Answers, Bulk, Live, Memos, in_parts},
     facts,
     lowered::Kinds,
     reader::Reader,
@@ -42,7 +42,7 @@ pub struct Paths {
     watch: Watch,
     known: Vec<Known>,
     by_step: HashMap<usize, usize>,
-    memos: HashMap<Box<[u8]>, Memo>,
+    memos: Memos,
     values: Values,
     /// In which batch each expression that all calls share was last computed.
     computed: Vec<u64>,
@@ -64,7 +64,7 @@ impl Paths {
             watch: Watch::default(),
             known: Vec::new(),
             by_step: HashMap::default(),
-            memos: HashMap::default(),
+            memos: Memos::default(),
             values: Values::default(),
             computed: Vec::new(),
             batches: 0,
@@ -137,24 +137,13 @@ impl Paths {
             .iter()
             .filter_map(|(path, Ready { lowered, code })| Some(Live { path: *path, lowered, code: code.get()? }))
             .collect();
-        let mut words = Vec::new();
-        let memos: Vec<Option<&Memo>> = (course.batch.datas.iter())
-            .map(|data| {
-                if let [at] = course.site.key.holes[..] {
-                    return self.memos.get(&data[at..at + 32]);
-                }
-                words.clear();
-                course.site.key.holes.iter().for_each(|at| words.extend_from_slice(&data[*at..at + 32]));
-                self.memos.get(words.as_slice())
-            })
-            .collect();
-        let bulk =
-            Bulk { graph: &self.tree.graph, live: &live, datas: course.batch.datas, memos: &memos, holes: self.holes };
+        let (datas, holes) = (course.batch.datas, &course.site.key.holes);
+        let bulk = Bulk { graph: &self.tree.graph, live: &live, datas, memos: &self.memos, holes };
         let shares = in_parts(&bulk, &mut self.values, &course.reader, course.ground.threads);
         let (mut left, mut taken, mut told) = (Vec::new(), Vec::new(), Vec::new());
         for share in shares {
             left.extend(share.left);
-            taken.extend(share.outputs);
+            taken.extend(share.answers);
             told.extend(share.memos);
         }
         if self.memos.len() + told.len() > MOST_MEMOS {
@@ -164,15 +153,18 @@ impl Paths {
             self.memos.insert(course.words(course.batch.datas[call]), memo);
         }
         let counts = &course.site.counts;
-        for (call, path, output) in taken {
-            let known = &mut self.known[path];
-            known.hits += 1;
-            [&counts.hits, &counts.native].into_iter().for_each(|count| _ = count.fetch_add(1, Relaxed));
-            course.effort.replayed += 1;
-            if course.is_compared(known) {
-                course.compare(call, &output)?;
+        for Answers { path, calls, length, outputs } in taken {
+            let (known, count) = (&mut self.known[path], calls.len() as u64);
+            known.hits += count;
+            [&counts.hits, &counts.native].into_iter().for_each(|all| _ = all.fetch_add(count, Relaxed));
+            course.effort.replayed += calls.len();
+            for (at, call) in calls.into_iter().enumerate() {
+                let output = outputs.slice(at * length..(at + 1) * length);
+                if course.is_compared(known) {
+                    course.compare(call, &output)?;
+                }
+                outcomes[call] = Some(Outcome::Output(output));
             }
-            outcomes[call] = Some(Outcome::Output(output));
         }
         left.sort_unstable();
         Ok(left)
