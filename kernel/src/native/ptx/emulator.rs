@@ -26,7 +26,7 @@ pub struct Emulator {
     lent: Vec<(u64, usize)>,
     modules: HashMap<String, Module>,
     /// Counts, if anyone asked for that.
-    counter: Option<Counter>,
+    counter: Option<Box<Counter>>,
 }
 
 /// One thread on its way through a function.
@@ -66,7 +66,7 @@ impl Emulator {
 
     /// Count what kernels do from now on. Returns what they did since the last call.
     pub fn count(&mut self) -> Work {
-        self.counter.replace(Counter::default()).map_or_else(Work::default, |counter| counter.work)
+        self.counter.replace(Box::default()).map_or_else(Work::default, |counter| counter.work)
     }
 
     /// Run a kernel with so many threads, in blocks of `size`.
@@ -93,7 +93,7 @@ impl Emulator {
         }
         for thread in 0..threads.next_multiple_of(size) {
             let special = [thread % size, thread / size, size];
-            let (memory, lent, counter) = (&mut self.memory, &self.lent, self.counter.as_mut());
+            let (memory, lent, counter) = (&mut self.memory, &self.lent, self.counter.as_deref_mut());
             let mut running = Thread { module, memory, lent, special, left: MOST_LINES, counter };
             running.run(function, parameters.clone())?;
             if let Some(counter) = &mut self.counter {
