@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.position import ACCOUNT_DATA, BORROW, BORROWER, REPAY, USDC_E6, VARIABLE_RATE, Position, open_position
+from benchmarks.replayed import measure_environments
 from benchmarks.report import Effort, Quantity, Row, Section, Target, timed
 from benchmarks.timing import in_turns
 from mayavi import Fork
@@ -75,6 +76,8 @@ def measure(effort: Effort) -> Section:
     section.rows.extend(measured(across_ticks(position, fork), fork.frozen(), rows, effort, section))
     section.rows.extend(environment(rows, effort))
     section.notes.append("a row's whole run is timed: its inputs, the call, its writes and outputs")
+    measure_environments(section, effort)
+    section.notes.append("`memory` is what a process grows by after its first step: paths, code, and the rows' writes")
     return section
 
 

@@ -15,6 +15,7 @@ from benchmarks.device_work import main as count_device_work
 from benchmarks.peer.conversation import creation_code, read_world
 from benchmarks.peers import export
 from benchmarks.position import BORROWER, USDC_E6, open_position
+from benchmarks.replayed import played
 from benchmarks.report import Effort, Quantity, Section, Target, timed
 from benchmarks.sim import every_block
 from benchmarks.specialise_check import main as specialise_check
@@ -188,6 +189,14 @@ class TestWhatPeersAreGiven:
             assert (account.balance, account.nonce) == (fork.balance(address), fork.nonce(address))
             assert (account.code, account.code_hash) == (fork.code(address), keccak256(account.code))
             assert all(fork.storage(address, slot) == value for slot, value in account.slots.items())
+
+
+class TestReplayed:
+    def test_the_share_of_replayed_calls_is_that_of_a_cold_start(self) -> None:
+        found = played("aave", 640)
+        assert 0 < found["share"] < 1, "the first steps of a process are recorded"
+        assert found["hits"] == round(found["share"] * found["calls"])
+        assert found["memory"] > 0
 
 
 class TestCommand:
