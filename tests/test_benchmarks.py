@@ -15,6 +15,7 @@ from benchmarks.device_rows import main as run_device_rows
 from benchmarks.device_study import STUDIES
 from benchmarks.device_study import main as study_device
 from benchmarks.device_study import settings as study_settings
+from benchmarks.device_totals import main as compare_totals
 from benchmarks.peer.conversation import creation_code, read_world
 from benchmarks.peers import export
 from benchmarks.position import BORROWER, USDC_E6, open_position
@@ -84,6 +85,13 @@ class TestDevicePpo:
             "8 rows, 2 updates, twice: the same weights",
             "8 rows, interrupted and resumed: the same weights",
         ]
+
+
+class TestDeviceTotals:
+    def test_sums_of_both_are_compared(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert compare_totals(["--device", "emulated", "--accounts", "8", "--scenarios", "1,5"]) == 0
+        rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| 8")]
+        assert [(row[0], row[1], row[-1]) for row in rows] == [("| 8", "1", "equal |"), ("| 8", "5", "equal |")]
 
 
 class TestDeviceStudy:

@@ -38,9 +38,12 @@ def check_device(name: str) -> None:
         raise explained(error) from None
 
 
-def check_specialised() -> None:
-    """Raise `UsageError` if specialised execution is off: what runs on a device are its recorded paths."""
-    if chosen_specialise() == "off":
+def check_specialised(mode: str | None = None) -> None:
+    """Raise `UsageError` if specialised execution is off: what runs on a device are its recorded paths.
+
+    `mode` is that of a fork; by default that of the work around.
+    """
+    if (mode or chosen_specialise()) == "off":
         raise UsageError(
             "a device runs recorded paths, and specialise is off",
             f"leave `--specialise off` and {SPECIALISE}=off out, or the device",
