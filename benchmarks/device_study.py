@@ -99,6 +99,7 @@ class Group:
     name: str
     played: list[Played]
     seconds: list[float]
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,8 @@ def judge(ours: Sequence[Model], rivals: Sequence[Model], options: argparse.Name
     def group(name: str, models: Iterable[Model]) -> Group:
         chosen = sorted(models, key=lambda each: each.config.seed)
         played = [play(env, Trained(f"{name}@{each.config.seed}", each.policy()), episodes) for each in chosen]
-        return Group(name, played, [float(each.record["seconds"]) for each in chosen])
+        seconds = [float(each.record["seconds"]) for each in chosen]
+        return Group(name, played, seconds, chosen[0].config.timesteps)
 
     by_steps: dict[int, list[Model]] = {}
     for each in ours:
@@ -191,16 +193,15 @@ def print_tables(found: Sequence[Judged]) -> None:
     print("|---|---|---|---|---|---|---|")
     for each in found:
         name, seconds = each.group.name, each.group.seconds
-        trained = name not in (OPTIMUM, *SCRIPTS)
-        what = ("Stable-Baselines3" if name == "sb3" else "GPU") if trained else f"`{name}`"
-        steps = name if trained and name != "sb3" else ""
+        what = ("Stable-Baselines3" if name == "sb3" else "GPU") if each.group.steps else f"`{name}`"
+        steps = f"{each.group.steps:,}" if each.group.steps else ""
         took = f"{np.mean(seconds):.1f} s" if seconds else ""
         against = verdict = ""
         if each.difference is not None:
             against, verdict = shown(each.difference.difference, 1e6), each.difference.verdict.word
         print_row(what, steps, took, shown(each.reward, 1, 6), shown(each.regret, 1e6), against, verdict)
     print("\nRegret of each seed, ×10⁻⁶:\n")
-    trainings = [each for each in found if each.group.seconds]
+    trainings = [each for each in found if each.group.steps]
     seeds = list(dict.fromkeys(_seed(played) for each in trainings for played in each.group.played))
     print_row("", *(f"seed {seed}" for seed in seeds))
     print("|---|" + "---|" * len(seeds))
@@ -234,15 +235,17 @@ def draw(found: Sequence[Judged], picture: Path) -> None:
     from matplotlib import pyplot as plt
 
     mpl.rcParams.update({"svg.hashsalt": "mayavi", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9})
-    ours = [each for each in found if each.group.name not in ("sb3", OPTIMUM, *SCRIPTS)]
+    ours = [each for each in found if each.group.steps and each.group.name != "sb3"]
     (theirs,) = (each for each in found if each.group.name == "sb3")
     figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
-    steps = [float(each.group.name.replace(",", "")) for each in ours]
+    steps = [each.group.steps for each in ours]
     means = [each.regret.value * 1e6 for each in ours]
     axes.plot(steps, means, color="#2f5d9e", marker="o", label="GPU, mean of seeds")
     for at, each in zip(steps, ours, strict=True):
         axes.plot([at] * len(each.by_seed), np.array(each.by_seed) * 1e6, color="#2f5d9e", marker=".", ls="", alpha=0.5)
-    axes.axhline(theirs.regret.value * 1e6, color="#c0392b", ls="--", label="Stable-Baselines3, 98,304 steps")
+    axes.axhline(
+        theirs.regret.value * 1e6, color="#c0392b", ls="--", label=f"Stable-Baselines3, {theirs.group.steps:,} steps"
+    )
     axes.axhspan(min(theirs.by_seed) * 1e6, max(theirs.by_seed) * 1e6, color="#c0392b", alpha=0.15, lw=0)
     axes.set(xscale="log", yscale="symlog", xlabel="steps of a training", ylabel="regret, millionths of the wealth")
     axes.set_ylim(bottom=0)

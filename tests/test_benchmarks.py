@@ -26,7 +26,7 @@ from benchmarks.sweep import main as sweep
 from benchmarks.timing import Timing, in_turns
 from mayavi import Fork
 from mayavi.evm.hashing import keccak256
-from mayavi.rl.config import read_config
+from mayavi.rl.config import TrainConfig, read_config
 from mayavi.rl.training.train import train
 from tests.benchmark_command import check_row, run_benchmarks
 
@@ -104,6 +104,11 @@ class TestDeviceStudy:
         assert ours["env_config"] == theirs["env_config"]
         same = ("env", "algorithm", "learning_rate", "learning_rate_end", *STUDIES[env])
         assert {name: ours[name] for name in same} == {name: theirs[name] for name in same}
+
+    def test_its_billion_steps_have_the_settings_of_the_configuration_on_its_page(self) -> None:
+        file = TrainConfig.of(read_config(Path("docs/studies/configs/gpu.yaml"))).to_json()
+        ours = study_settings("aave", 10**9, 0, "cuda", "replica").to_json()
+        assert {name for name in ours if ours[name] != file[name]} == {"checkpoint_every_s", "checkpoint_every_steps"}
 
     def test_a_training_of_any_length_has_as_many_updates_as_the_rivals(self) -> None:
         for steps in (10**5, 10**6, 10**7, 10**8, 10**9):
