@@ -25,9 +25,9 @@ Slots = list[tuple[bytes, int, int]]
 """State of a mix: contract, slot of a mapping by account, value."""
 
 
-def open_borrowers(count: int, leverage: int = 1) -> tuple[AaveV3, list[bytes]]:
-    """Return a market on a frozen world, and its borrowers, who owe `leverage` times the usual debt."""
-    fork = open_replica()
+def open_borrowers(count: int, leverage: int = 1, world: Fork | None = None) -> tuple[AaveV3, list[bytes]]:
+    """Return a market on a frozen world, by default the replica, and its borrowers: `leverage` times the usual debt."""
+    fork = open_replica() if world is None else world
     mixes = [position_of(fork, *mix, leverage) for mix in MIXES]
     fork.mine(10)
     rng = random.Random(1)

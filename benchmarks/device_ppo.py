@@ -3,6 +3,7 @@
     python benchmarks/device_ppo.py                          # 64 × 64, four epochs, 65,536 and 262,144 rows
     python benchmarks/device_ppo.py --stand-in               # the learner alone, on an environment of a few operations
     python benchmarks/device_ppo.py --steps 1e9 --rows 65536 --minibatches 24 --seed 1    # and evaluates it
+    python benchmarks/device_ppo.py --twice --rows 65536     # the same weights again, and after an interruption?
 
 Needs torch, NumPy, gymnasium and pydantic, and a world: `--source snapshot:FILE` where no contracts are built.
 """
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.fast.device_rows import DeviceTrainingRows, open_device_rows, start_table
 from mayavi.rl.fast.ppo import PPO
+from mayavi.rl.training.progress import TrainProgress
 
 WARM_UPS = 3
 LEARNING: dict[str, Any] = {"reward_scale": 1000.0, "gamma": 0.9, "learning_rate": 0.003, "learning_rate_end": 0.0}
@@ -170,6 +172,32 @@ def compare_weights(options: argparse.Namespace, rows: int) -> bool:
         ppo.rows.env.close()
     same = bool(found[0].equal(found[1]))
     print(f"{rows:,} rows, {options.updates} updates, twice: {'the same' if same else 'other'} weights", flush=True)
+    return same and (options.stand_in or compare_resumed(options, rows))
+
+
+def compare_resumed(options: argparse.Namespace, rows: int) -> bool:
+    """Train at once, and with an interruption after half of the steps; print whether the weights are the same."""
+    from mayavi.rl.models import open_model
+    from mayavi.rl.training.train import train
+
+    config = settings(options, rows)
+    half = max(1, options.updates // 2) * config.batch_size
+    config = TrainConfig.of(config.to_json(), {"timesteps": 2 * half})
+
+    def stop(report: TrainProgress) -> None:
+        if report.steps == half:
+            raise KeyboardInterrupt
+
+    with TemporaryDirectory() as scratch:
+        models = Path(scratch)
+        train(config, models=models, run_id="at-once")
+        try:
+            train(config, models=models, run_id="resumed", progress=stop)
+        except KeyboardInterrupt:
+            train(config, models=models, resume="resumed")
+        found = [open_model(run, models).policy().network.flat for run in ("at-once", "resumed")]  # type: ignore[attr-defined]
+    same = bool(found[0].equal(found[1]))
+    print(f"{rows:,} rows, interrupted and resumed: {'the same' if same else 'other'} weights", flush=True)
     return same
 
 
@@ -242,7 +270,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--stand-in", action="store_true", help="time the learner on an environment that costs little")
     parser.add_argument("--profile", action="store_true", help="print the kernels that take most time")
-    parser.add_argument("--twice", action="store_true", help="train twice, and compare the weights")
+    parser.add_argument(
+        "--twice", action="store_true", help="compare the weights of two trainings, and of an interrupted one"
+    )
     parser.add_argument("--steps", default=None, help="train for so many steps, such as 1e9, with the first of --rows")
     parser.add_argument("--test-episodes", type=int, default=1000)
     options = parser.parse_args(arguments)

@@ -207,6 +207,20 @@ def check_gpu() -> Iterator[Finding]:
         (major, minor), driver = each.capability, ".".join(map(str, each.driver))
         detail = f"{each.name}, {each.memory / 2**30:.0f} GiB, sm_{major}{minor}, CUDA {driver}"
         yield Finding(f"GPU cuda:{number}", "ok", detail)
+    if devices:
+        from importlib.metadata import distributions
+
+        versions = {each.metadata["Name"]: each.version for each in distributions(name="torch")}
+        yield torch_finding(versions.get("torch"))
+
+
+def torch_finding(version: str | None) -> Finding:
+    """Whether a torch can use a GPU, by its version: builds for the CPU alone are named so."""
+    if version is None:
+        return Finding("torch", "absent", "trainings and environments on a GPU need it", "pip install 'mayavi-sim[rl]'")
+    if version.endswith("+cpu"):
+        return Finding("torch", "absent", f"torch {version} is built without CUDA", "install a torch with CUDA")
+    return Finding("torch", "ok", f"torch {version}")
 
 
 def check_tools() -> Iterator[Finding]:

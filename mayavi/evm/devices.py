@@ -8,6 +8,7 @@ from mayavi import _kernel
 from mayavi._kernel import DeviceError as DeviceError
 from mayavi._kernel import DeviceFleet as DeviceFleet
 from mayavi.errors import UsageError
+from mayavi.evm.specialise import SPECIALISE, chosen_specialise
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,18 @@ def check_device(name: str) -> None:
         _kernel.open_device(name)
     except _kernel.DeviceError as error:
         raise explained(error) from None
+
+
+def check_specialised(mode: str | None = None) -> None:
+    """Raise `UsageError` if specialised execution is off: what runs on a device are its recorded paths.
+
+    `mode` is that of a fork; by default that of the work around.
+    """
+    if (mode or chosen_specialise()) == "off":
+        raise UsageError(
+            "a device runs recorded paths, and specialise is off",
+            f"leave `--specialise off` and {SPECIALISE}=off out, or the device",
+        )
 
 
 def explained(error: _kernel.DeviceError) -> UsageError:

@@ -87,6 +87,11 @@ class Words:
             raise BadInteger(f"row {row} holds {self[row]}, which does not fit into 64 bits", "`ints()` is exact")
         return limbs[:, 3]
 
+    def array(self) -> NDArray[Any]:
+        """The words as an exact array: of 64-bit integers if all fit, else of objects."""
+        limbs = self.limbs()
+        return np.array(self.ints(), dtype=object) if limbs[:, :3].any() else limbs[:, 3]
+
     def float64(self, scale: float = 1.0) -> NDArray[np.float64]:
         """The words as floats, divided by `scale`: rounded to 53 bits, for plots and observations only."""
         return _kernel.words_to_floats(self.words[:, None])[:, 0] / scale

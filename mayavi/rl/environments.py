@@ -105,14 +105,16 @@ def check_runs_on_device(config: TrainConfig) -> None:
     """Raise `UsageError` with the reason if the rows are wanted on a device, and the environment does not run there."""
     if not config.rows_on_device:
         return
+    from mayavi.evm.devices import check_specialised
     from mayavi.gym_env import entry
     from mayavi.gym_env.device.lending import whole_environment
 
+    check_specialised()
     try:
         whole_environment(entry(config.env).load())
     except UsageError as error:
         raise UsageError(
-            error.message, "`--set device=auto` keeps the environment on the processor, and the network on the GPU"
+            error.message, "`--device auto` keeps the environment on the processor, and the network on the GPU"
         ) from None
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mayavi.cli.doctor import torch_finding
+
 
 def findings(finished) -> dict[str, dict]:
     return {each["name"]: each for each in json.loads(finished.stdout)["findings"]}
@@ -53,6 +55,17 @@ def test_the_key_in_an_rpc_address_is_never_shown(run_mayavi) -> None:
     finished = run_mayavi("doctor", env={"MAYAVI_RPC_URL": "https://node.example/v2/very-secret-key"})
     assert "MAYAVI_RPC_URL" in finished.stdout
     assert "secret" not in finished.stdout + finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "says"),
+    [(None, "absent", "on a GPU need it"), ("2.9.1+cpu", "absent", "without CUDA"), ("2.9.1+cu130", "ok", "2.9.1")],
+)
+def test_a_torch_without_cuda_is_named_beside_a_gpu(version: str | None, status: str, says: str) -> None:
+    found = torch_finding(version)
+    assert found.status == status
+    assert says in found.detail
+    assert bool(found.mend) == (status != "ok")
 
 
 @pytest.mark.parametrize("address", ["garbage", "wss://node.example/v2/very-secret-key", "https://", "http://a b"])

@@ -39,7 +39,8 @@ DeviceOption = Annotated[
     typer.Option(
         "--device",
         metavar="auto|cpu|cuda",
-        help="Device of the network, by default a GPU if there is one; cuda with fast: of the environment too.",
+        help="Device of the network, by default a GPU if there is one; cuda with fast: of the environment too. "
+        "emulated, with fast: the same without a GPU, slowly.",
     ),
 ]
 RecurrentOption = Annotated[bool, typer.Option("--recurrent", help="Train a policy with memory (LSTM); ppo only.")]

@@ -76,6 +76,7 @@ class ForkCalls(ForkBlocks):
         check: Literal[True] = True,
         threads: int | None = None,
         verify: bool = False,
+        device: str | None = None,
     ) -> list[bytes]: ...
 
     @overload
@@ -89,6 +90,7 @@ class ForkCalls(ForkBlocks):
         check: bool,
         threads: int | None = None,
         verify: bool = False,
+        device: str | None = None,
     ) -> list[bytes | None]: ...
 
     def call_many(
@@ -101,16 +103,23 @@ class ForkCalls(ForkBlocks):
         check: bool = True,
         threads: int | None = None,
         verify: bool = False,
+        device: str | None = None,
     ) -> Sequence[bytes | None]:
         """Execute each of `datas` at `to` on the current state, in one batch and without effects.
 
         Outputs equal those of `call`, at many times the speed. A failed call raises with its index, or with
         `check=False` gives `None`. `threads` defaults to the cores of this process; results do not depend on it.
-        `verify` computes everything a second time, call by call, and compares.
+        `verify` computes everything a second time, call by call, and compares. `device="cuda"` computes on a GPU what
+        does not fail; that is slower than a processor for one state, see `grid`.
         """
         from mayavi.evm.fork import views
 
         place, origin = self.address_of(to), self._sender(sender)
+        if device is not None and not isinstance(datas, bytes | bytearray | memoryview) and datas:
+            from mayavi.evm.fork.grid import call_many_on
+
+            given = [to_bytes(each) for each in datas]
+            return call_many_on(self, place, given, origin, gas_limit(gas), device, check=check, threads=threads)
         return views.call_many(self, place, datas, origin, gas, check=check, threads=threads, verify=verify)
 
     def call_words(
@@ -131,14 +140,14 @@ class ForkCalls(ForkBlocks):
 
         A column is anything that `Fleet.run` takes: integers, addresses, words, or one value for all rows. Returns the
         first `returns` words of the outputs as columns. With `check=False` a failed call gives zeros. `device="cuda"`
-        computes on a GPU what does not fail; `grid` is for many scenarios.
+        computes on a GPU what does not fail; `grid` is for many scenarios, where a GPU gains.
 
             collateral, debt = fork.call_words(pool, calldata, {4: accounts}, returns=2)
         """
         from mayavi.evm.fork import views
 
-        if device is not None and check:
-            return self.grid(to, data, holes, returns, sender=sender, gas=gas).run(device=device)
+        if device is not None:
+            return self.grid(to, data, holes, returns, sender=sender, gas=gas).run(device=device, check=check)
         place, origin = self.address_of(to), self._sender(sender)
         return views.call_words(
             self, place, data, holes, returns, origin, gas, check=check, threads=threads, verify=verify
@@ -160,6 +169,8 @@ class ForkCalls(ForkBlocks):
 
         grid = fork.grid(pool, calldata, {4: accounts}, returns=6, slots=[(feed, 1)])
         columns = grid.run([prices], device="cuda")
+
+        `device=None` runs on the processor. `grid.totals` adds up over the calls.
         """
         from mayavi.evm.fork.grid import Grid
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,12 @@ from numpy.typing import NDArray
 
 from mayavi import _kernel
 from mayavi.errors import UsageError
-from mayavi.evm.devices import explained
+from mayavi.evm.devices import check_device as check_device_is_there
+from mayavi.evm.devices import check_specialised, explained
 from mayavi.evm.fork import views
+from mayavi.evm.fork.grid_tables import columns_of, limbs_of, sampled, spread, words_of
+from mayavi.evm.fork.grid_tables import extremes as extremes
+from mayavi.evm.fork.grid_totals import Added, Measure, whole_sum
 from mayavi.evm.words import Words, to_words
 
 if TYPE_CHECKING:
@@ -24,10 +29,7 @@ if TYPE_CHECKING:
 
 Limbs = NDArray[np.uint64]
 EXPLORED_CALLS = 2_048
-EXPLORED_SCENARIOS = 4
-"""Calls and scenarios whose paths are recorded before a run, besides the extremes of each column."""
-SAMPLED_CALLS = 16
-"""Calls whose values say how wide the words of a path are."""
+"""Calls whose paths are recorded before a run, under the extreme scenarios."""
 
 
 class Grid:
@@ -50,14 +52,18 @@ class Grid:
         self._returns, self._slots, self._timestamp = returns, list(slots), timestamp
         self._offsets, self.calls, self._words = views.filled(data, holes)
         self._recorder = _kernel.PathRecorder(to, data, self._offsets, self._slots, returns, timestamp, sender, gas)
-        self._known = self._explore(self._words)
         self.left = 0
         """Rows of the last run that the processor called."""
+
+    @cached_property
+    def _known(self) -> NDArray[np.int32]:
+        """Path of each call, in the state in which it is first asked for."""
+        return self._explore(self._words)
 
     @property
     def paths(self) -> int:
         """Number of recorded paths."""
-        return len(self._recorder)
+        return len(self._recorder) if len(self._known) else 0
 
     def _explore(self, words: NDArray[np.uint8]) -> NDArray[np.int32]:
         """Return the path of each call in the present state; new ones are recorded."""
@@ -66,24 +72,57 @@ class Grid:
             lambda: self._recorder.explore(fork._evm, words), (self._to, self._data, self._sender, 0)
         )
 
-    def run(self, scenarios: Sequence[Any] = (), device: str = "cuda") -> list[Words]:
+    def run(self, scenarios: Sequence[Any] = (), device: str | None = "cuda", *, check: bool = True) -> list[Words]:
         """Return the words of every call, those of the first scenario first.
 
         `scenarios` has a column for each slot, then one of timestamps if the time differs. `device` is `cuda`, `cuda:1`
-        and so on, or `emulated`, which is slow and for tests.
+        and so on, `emulated`, which is slow and for tests, or None for the processor. With `check=False` a failed call
+        gives zeros.
         """
         rows, table = self._scenarios(scenarios)
-        self._explore_some(table)
-        outputs = np.zeros((rows, self.calls, self._returns, 32), dtype=np.uint8)
-        missing = np.ones((rows, self.calls), dtype=np.bool_)
-        for number in range(self.paths):
-            self._run_path(number, table, device, outputs, missing)
-        self.left = int(missing.sum())
+        outputs, missing = self._on_device(table, device)
         for scenario in np.flatnonzero(missing.any(axis=1)):
             calls = np.flatnonzero(missing[scenario])
-            outputs[scenario, calls] = self._by_processor(table[scenario], calls)
+            outputs[scenario, calls] = self._by_processor(table[scenario], calls, check=check)
         flat = outputs.reshape(rows * self.calls, self._returns, 32)
         return [Words(flat[:, column]) for column in range(self._returns)]
+
+    def totals(
+        self, measures: Sequence[Measure], scenarios: Sequence[Any] = (), device: str | None = "cuda"
+    ) -> list[Words]:
+        """Return the sum of each measure over all calls, one word for each scenario.
+
+        Nothing of the size of calls × scenarios is stored. `scenarios` and `device` are those of `run`. A scenario in
+        which a call leaves the recorded paths is the processor's.
+        """
+        _, table = self._scenarios(scenarios)
+        added = Added(len(table), self.calls, len(measures))
+        if device is not None:
+            check_specialised(self.fork.specialise)
+            self._explore_some(table)
+            paths = (
+                self._recorder.path(number, self.fork._evm, self._words, self._known) for number in range(self.paths)
+            )
+            added.add_paths(paths, measures, self._returns, table, device)
+        self.left = 0
+        for scenario, calls, whole in added.left():
+            self.left += len(calls)
+            words = self._by_processor(table[scenario], calls, check=True)
+            columns = [Words(words[:, column]) for column in range(self._returns)]
+            added.replace(scenario, [whole_sum(measure.of(columns)) for measure in measures], whole=whole)
+        return added.words()
+
+    def _on_device(self, table: Limbs, device: str | None) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+        """Return the words of (scenarios, calls) that the device computes, and which of them it leaves."""
+        outputs = np.zeros((len(table), self.calls, self._returns, 32), dtype=np.uint8)
+        missing = np.ones((len(table), self.calls), dtype=np.bool_)
+        if device is not None:
+            check_specialised(self.fork.specialise)
+            self._explore_some(table)
+            for number in range(self.paths):
+                self._run_path(number, table, device, outputs, missing)
+        self.left = int(missing.sum())
+        return outputs, missing
 
     def _scenarios(self, columns: Sequence[Any]) -> tuple[int, Limbs]:
         """Return how many there are, and their words as limbs, lowest first."""
@@ -112,9 +151,8 @@ class Grid:
         builder, calls, own, reads = self._recorder.path(number, self.fork._evm, self._words, self._known)
         if not len(calls):
             return
-        columns = [table[:, 4 * column : 4 * column + 4] for _, column in reads]
         # A path that reads nothing of a scenario gives the same under each of them.
-        scenarios = np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else None
+        scenarios = columns_of(table, reads) if reads else None
         sample = sampled(own, table[extremes(table)], reads)
         flags, found = run_code(builder.device([word for word, _ in reads], [], sample), own, scenarios, device)
         shape = (-1, len(calls))
@@ -135,7 +173,7 @@ class Grid:
                 self.fork.set_block(timestamp=values[-1])
             yield
 
-    def _by_processor(self, scenario: Limbs, calls: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def _by_processor(self, scenario: Limbs, calls: NDArray[np.int64], *, check: bool) -> NDArray[np.uint8]:
         """Call the view under one scenario without a device."""
         holes = {offset: self._words[calls, at] for at, offset in enumerate(self._offsets)}
         with self._under(scenario):
@@ -147,34 +185,11 @@ class Grid:
                 self._returns,
                 self._sender,
                 self._gas,
-                check=True,
+                check=check,
                 threads=None,
                 verify=False,
             )
         return np.stack([column.words for column in columns], axis=1)
-
-
-def spread(count: int, most: int) -> NDArray[np.int64]:
-    """Return up to `most` evenly spaced indices below `count`."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
-
-
-def extremes(table: Limbs) -> NDArray[np.int64]:
-    """Return the scenarios in which a column is lowest or highest, and some others."""
-    found = set(spread(len(table), EXPLORED_SCENARIOS).tolist())
-    for column in range(0, table.shape[1], 4):
-        words = np.lexsort(table[:, column : column + 4].T)
-        found |= {int(words[0]), int(words[-1])}
-    return np.array(sorted(found), dtype=np.int64)
-
-
-def sampled(own: Limbs, scenarios: Limbs, reads: Sequence[tuple[int, int]]) -> Limbs:
-    """Return rows that show how wide the values of a path are."""
-    some = own[spread(len(own), SAMPLED_CALLS)]
-    rows = np.repeat(some, len(scenarios), axis=0)
-    for word, column in reads:
-        rows[:, 4 * word : 4 * word + 4] = np.tile(scenarios[:, 4 * column : 4 * column + 4], (len(some), 1))
-    return rows
 
 
 def run_code(
@@ -188,13 +203,55 @@ def run_code(
         raise explained(error) from None
 
 
-def limbs_of(words: NDArray[np.uint8]) -> Limbs:
-    """Return (rows, words, 32) bytes as limbs, lowest first."""
-    limbs = np.ascontiguousarray(words).view(">u8")[..., ::-1].astype(np.uint64)
-    return np.ascontiguousarray(limbs.reshape(len(words), -1))
+def call_many_on(
+    fork: ForkBlocks,
+    to: bytes,
+    datas: Sequence[bytes],
+    sender: bytes,
+    gas: int | None,
+    device: str,
+    *,
+    check: bool,
+    threads: int | None,
+) -> Sequence[bytes | None]:
+    """`call_many` with a device for the calls whose path it knows; the processor makes the others.
+
+    The calls are of one function, with the same number of words. A path has one length of outputs, so that one call of
+    it on the processor tells whether the device's words are the whole output.
+    """
+    check_specialised(fork.specialise)
+    holes, outputs = _differing_words(datas), _on_processor(fork, to, datas[:1], sender, gas, threads)
+    words, rest = divmod(len(outputs[0] or b""), 32)
+    if not holes or not words or rest:
+        check_device_is_there(device)
+        return views.call_many(fork, to, datas, sender, gas, check=check, threads=threads, verify=False)
+    grid = Grid(fork, to, datas[0], holes, words, (), sender, timestamp=False, gas=gas)
+    found, missing = grid._on_device(np.zeros((1, 0), dtype=np.uint64), device)
+    _, firsts, path = np.unique(grid._known, return_index=True, return_inverse=True)
+    lengths = [len(each or b"") for each in _on_processor(fork, to, [datas[at] for at in firsts], sender, gas, threads)]
+    left = missing[0] | (np.array(lengths) != 32 * words)[path]
+    rows = np.flatnonzero(left).tolist()
+    answers: list[bytes | None] = [each.tobytes() for each in found[0].reshape(len(datas), 32 * words)]
+    others = _on_processor(fork, to, [datas[row] for row in rows], sender, gas, threads)
+    if check and None in others:  # again, for an error with the number of the call
+        return views.call_many(fork, to, datas, sender, gas, check=True, threads=threads, verify=False)
+    for row, answer in zip(rows, others, strict=True):
+        answers[row] = answer
+    return answers
 
 
-def words_of(limbs: Limbs) -> NDArray[np.uint8]:
-    """Return limbs, lowest first, as (rows, words, 32) bytes."""
-    swapped = limbs.reshape(len(limbs), -1, 4)[..., ::-1].astype(">u8")
-    return np.ascontiguousarray(swapped).view(np.uint8).reshape(len(limbs), -1, 32)
+def _on_processor(
+    fork: ForkBlocks, to: bytes, datas: Sequence[bytes], sender: bytes, gas: int | None, threads: int | None
+) -> list[bytes | None]:
+    return views.call_many(fork, to, datas, sender, gas, check=False, threads=threads, verify=False)
+
+
+def _differing_words(datas: Sequence[bytes]) -> dict[int, NDArray[np.uint8]]:
+    """Words of calldata in which calls of one function differ, by their offsets; none if they are not of one kind."""
+    size = len(datas[0])
+    if size < 36 or (size - 4) % 32 or any(len(each) != size or each[:4] != datas[0][:4] for each in datas):
+        return {}
+    table = np.frombuffer(b"".join(datas), dtype=np.uint8).reshape(len(datas), size)
+    words = table[:, 4:].reshape(len(datas), -1, 32)
+    differing = np.flatnonzero((words != words[0]).any(axis=(0, 2)))
+    return {4 + 32 * int(at): np.ascontiguousarray(words[:, at]) for at in differing}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import SetupError, UsageError
-from mayavi.evm.devices import cuda_devices
+from mayavi.evm.devices import check_specialised, cuda_devices
 
 if TYPE_CHECKING:
     import torch
@@ -68,10 +68,11 @@ def open_tensor_rows(
 ) -> TensorRows:
     """Open rows of an environment on a device: `cuda`, `cuda:1`, … or `emulated`.
 
-    `SetupError` without torch; `UsageError` without a driver, for too little memory, or if the environment does not run
-    on a device, with the reason.
+    `SetupError` without torch; `UsageError` without a driver, for too little memory, with `specialise` off, or if the
+    environment does not run on a device, with the reason.
     """
     torch = import_torch()
+    check_specialised()
     if device.startswith("cuda"):
         cuda_devices()
         if not torch.cuda.is_available():

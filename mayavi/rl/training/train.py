@@ -199,7 +199,7 @@ def _check_device(config: TrainConfig) -> None:
         reason = f": {error.message}"
     raise UsageError(
         f"device is 'cuda', and torch sees no GPU here{reason}",
-        "`--set device=auto` uses a GPU if there is one, else the CPU",
+        "`--device auto` uses a GPU if there is one, else the CPU",
     )
 
 

@@ -159,7 +159,7 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_begins(run_mayavi, t
     finished = run_mayavi(*options, env={"CUDA_VISIBLE_DEVICES": ""})
     assert finished.returncode == 2, finished.stderr
     assert "torch sees no GPU here" in finished.stderr
-    assert "--set device=auto" in finished.stderr
+    assert "--device auto" in finished.stderr
     assert not (tmp_path / "m").exists()
 
 

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.borrowers import open_borrowers
 from mayavi import Fork
 from mayavi.errors import CallReverted, UsageError
+from mayavi.evm.fork.grid_totals import Measure
 from mayavi.evm.words import Words
 from tests.evm.assembler import assemble
 from tests.evm.bytecode import word
@@ -71,10 +72,69 @@ def test_call_words_on_a_device(device: str) -> None:
     assert found.ints() == fork.call_words(CONTRACT, word(0), {0: range(1, 20)}, 1)[0].ints()
 
 
-def test_a_call_that_fails_raises() -> None:
-    fork = fork_with(assemble(f"{X} 1 AND @odd JUMPI 0 0 REVERT :odd {X} 0 MSTORE 32 0 RETURN"))
+ODD = f"{X} 1 AND @odd JUMPI 0 0 REVERT :odd {X} 0 MSTORE 32 0 RETURN"
+
+
+def test_a_call_that_fails_raises_or_gives_zeros() -> None:
+    fork = fork_with(assemble(ODD))
     with pytest.raises(CallReverted):
         fork.call_words(CONTRACT, bytes(32), {0: range(10)}, 1, device="emulated")
+    (found,) = fork.call_words(CONTRACT, bytes(32), {0: range(6)}, 1, device="emulated", check=False)
+    assert found.ints() == [0, 1, 0, 3, 0, 5]
+
+
+# after the selector: x & 3 words of output, the first of them x; one fails; x = 0 has none
+LENGTHS = "4 CALLDATALOAD DUP1 13 EQ @bad JUMPI DUP1 0 MSTORE 3 AND 32 MUL 0 RETURN :bad 0 0 REVERT"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_call_many_on_a_device_gives_whole_outputs_of_any_length(device: str) -> None:
+    fork = fork_with(assemble(LENGTHS))
+    datas = [bytes(4) + word(x) for x in (5, 6, 9, 13, 7, 4, 5, 2**255 + 1)]
+    expected = fork.call_many(CONTRACT, datas, check=False)
+    assert fork.call_many(CONTRACT, datas, check=False, device=device) == expected
+    assert [len(each or b"") for each in expected] == [32, 64, 32, 0, 96, 0, 32, 32]
+    with pytest.raises(CallReverted, match="call 3 of 8"):
+        fork.call_many(CONTRACT, datas, device=device)
+    mixed = [datas[0], datas[1] + bytes(32)]
+    assert fork.call_many(CONTRACT, mixed, device=device) == fork.call_many(CONTRACT, mixed)
+    assert fork.call_many(CONTRACT, [], device=device) == []
+
+
+LARGE = Measure(
+    lambda builder, words: builder.pure(0x11, words[0], builder.constant(10**6)), lambda words: words[0] > 10**6
+)
+WHOLE = Measure(lambda builder, words: words[0], lambda words: words[0].array())
+
+
+@pytest.mark.parametrize("device", [*DEVICES, None])
+@pytest.mark.parametrize("first", [1, 0], ids=["all on a path", "one reads the price by its number"])
+def test_totals_are_sums_over_calls(device: str | None, first: int) -> None:
+    fork, calls = valued(), list(range(first, 20))
+    grid = fork.grid(CONTRACT, bytes(32), {0: calls}, 1, [(CONTRACT, 0)], timestamp=True)
+    scenarios = [(3, 1_000), (7, 3_000), (2**255 + 1, 4_000), *((9, now) for now in range(20))]
+    large, whole = grid.totals(
+        [LARGE, WHOLE], [[price for price, _ in scenarios], [now for _, now in scenarios]], device
+    )
+    for at, scenario in enumerate(scenarios):
+        words = by_processor(fork, calls, [scenario])
+        assert (large[at], whole[at]) == (sum(each > 10**6 for each in words), sum(words) % 2**256)
+    if first:
+        # the price of 7 has a path of its own, which was recorded as an extreme or is the processor's
+        assert grid.left <= len(calls) if device else grid.left == len(calls) * len(scenarios)
+
+
+def test_a_device_is_refused_if_specialised_execution_is_off() -> None:
+    fork = valued()
+    fork.specialise = "off"
+    for read in (
+        lambda: fork.call_words(CONTRACT, bytes(32), {0: [1]}, 1, device="emulated"),
+        lambda: fork.call_many(CONTRACT, [word(1)], device="emulated"),
+        lambda: fork.grid(CONTRACT, bytes(32), {0: [1]}, 1).totals([WHOLE], device="emulated"),
+    ):
+        with pytest.raises(UsageError, match="a device runs recorded paths, and specialise is off"):
+            read()
+    assert fork.grid(CONTRACT, bytes(32), {0: [2]}, 1).run(device=None)[0].ints() == [300 + fork.timestamp]
 
 
 def test_mistakes_are_named() -> None:
@@ -90,6 +150,9 @@ def test_a_machine_without_a_driver_says_so() -> None:
     with pytest.raises(UsageError, match="no CUDA driver") as raised:
         valued().call_words(CONTRACT, bytes(32), {0: [1]}, 1, device="cuda")
     assert "leave the device out" in str(raised.value.hint)
+    for datas in ([word(1)], [bytes(4) + word(1), bytes(4) + word(2)]):
+        with pytest.raises(UsageError, match="no CUDA driver"):
+            valued().call_many(CONTRACT, datas, device="cuda")
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -233,9 +233,17 @@ def test_the_real_contracts_on_the_emulator_train_and_resume_exactly(tmp_path: P
     assert len(play(model.make_env(4, split="test"), model.policy(), range(4)).rewards) == 4
 
 
+def test_a_training_on_a_device_without_specialised_execution_is_refused(tmp_path: Path) -> None:
+    config = TrainConfig.of({"env": "aave", "framework": "fast", "device": "emulated"})
+    with pytest.raises(UsageError, match="a device runs recorded paths, and specialise is off") as refused:
+        train(config, models=tmp_path, specialise="off")
+    assert "--specialise off" in (refused.value.hint or "")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_environment_that_does_not_run_on_a_device_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     config = TrainConfig.of({"env": "rwa", "framework": "fast", "device": "emulated"})
     with pytest.raises(UsageError, match="'rwa' does not run on a device: its step is not one program") as refused:
         train(config, models=tmp_path)
-    assert "--set device=auto" in (refused.value.hint or "")
+    assert "--device auto" in (refused.value.hint or "")
     assert list(tmp_path.iterdir()) == []
