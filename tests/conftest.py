@@ -18,6 +18,7 @@ from tests.command_server import CommandServer, needs_frameworks
 from tests.missing import skip_or_fail
 from tests.own_code import OwnCode
 from tests.parallel.ray_cluster import SHARED_RAY
+from tests.rewriting import prepare_share
 from tests.scheduling import RAY, longest_first, make_scheduler, unit_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -50,8 +51,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection() -> None:
+def pytest_collection(session: pytest.Session) -> None:
     gc.disable()  # what is imported and collected stays: looking through it again and again takes as long as making it
+    prepare_share(session.config, REPOSITORY / "mayavi")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

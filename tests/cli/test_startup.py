@@ -15,7 +15,8 @@ import pytest
 from typer.main import get_command
 
 from mayavi import cli
-from mayavi.cli.app import ENTRIES, app_for, app_of
+from mayavi.cli.app import app_for, app_of
+from mayavi.cli.entries import ENTRIES
 
 HEAVY = [
     "numpy",
@@ -97,7 +98,9 @@ def test_a_command_is_imported_without_the_others() -> None:
 CLI = Path(cli.__file__).parent
 FILES = {path.relative_to(CLI) for path in CLI.rglob("*.py")}
 COMMANDS = sorted(
-    path.as_posix() for path in FILES - {Path("__init__.py"), Path("app.py")} if path.parts[0] not in NOT_COMMANDS
+    path.as_posix()
+    for path in FILES - {Path(name) for name in ("__init__.py", "app.py", "entries.py")}
+    if path.parts[0] not in NOT_COMMANDS
 )
 
 
@@ -202,6 +205,15 @@ def test_a_run_of_one_borrower_imports_nothing_else(tmp_path: Path) -> None:
     assert not imported & NOT_FOR_A_RUN
 
 
+def test_a_run_builds_validators_of_what_its_scenario_has(tmp_path: Path) -> None:
+    arguments = ["mayavi", "run", "aave_borrower", "--steps", "1", "--store", str(tmp_path / "runs.duckdb")]
+    statement = f"import sys; sys.argv = {arguments!r}; from mayavi.cli import main; assert main() == 0; "
+    statement += "from mayavi.scenarios.models.config import ScenarioConfig; "
+    statement += "built = repr(ScenarioConfig.__pydantic_core_schema__); assert 'GbmPrice' in built; "
+    statement += "assert not [name for name in ('NewReserve', 'Learner', 'Liquidator', 'NewPool') if name in built]"
+    modules_after(statement)
+
+
 START_AND_MAKE = """
 import sys
 sys.argv = ["mayavi", "runs", "--help"]
@@ -227,10 +239,21 @@ try:
     typing.ForwardRef("not an annotation")
 except SyntaxError as error:
     print(error)
+import re
+price = re.compile(r"(?P<Whole>\\d+)(\\.(?P<part>\\d+))?", re.IGNORECASE)
+assert (price.pattern, price.flags, price.groups) == (r"(?P<Whole>\\d+)(\\.(?P<part>\\d+))?", re.I | re.U, 3)
+assert price.groupindex == {"Whole": 1, "part": 3}
+assert price.fullmatch("17.5").groupdict() == {"Whole": "17", "part": "5"}
+assert price.fullmatch("17").lastgroup == "Whole" and not re.compile(r"[a-f]+\\Z").match("abx")
+assert re.compile(rb"\\xff+").search(b"a\\xff\\xff").span() == (1, 3)
+try:
+    re.compile("(")
+except re.error as error:
+    print(error)
 """
 
 
-def test_methods_of_dataclasses_named_tuples_and_annotations_are_compiled_once(tmp_path: Path) -> None:
+def test_what_the_library_compiles_from_text_is_compiled_once(tmp_path: Path) -> None:
     (tmp_path / "replicas").mkdir()  # nothing is kept where the cache is not in use
 
     def start() -> tuple[bytes, int]:
@@ -239,12 +262,14 @@ def test_methods_of_dataclasses_named_tuples_and_annotations_are_compiled_once(t
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
         assert "frozen mayavi.cli.console.compiled_texts" in done.stdout
         assert "must be an expression" in done.stdout
+        assert "unterminated subpattern" in done.stdout
         (file,) = tmp_path.rglob("texts-*")
         assert file.name == "texts-runs"
         return file.read_bytes(), file.stat().st_mtime_ns
 
     kept = start()
     assert b"FrozenInstanceError" in kept[0]
+    assert b"(?P<Whole>" in kept[0]
     assert start() == kept  # not even written again
     (file,) = tmp_path.rglob("texts-*")
     file.write_bytes(kept[0][:100])

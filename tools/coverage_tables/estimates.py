@@ -124,9 +124,9 @@ def summary_bounds(outcomes: Floats, names: tuple[str, ...] = STATISTICS) -> dic
             rank = lower_rank(count, AT_RISK)
             found[name] = np.where(np.isnan(high), _ranked(ordered, rank), low), high
         elif name == "probability_above_zero":
-            shares = [estimate_share(each, count) for each in range(count + 1)]
-            above = (ordered > 0).sum(axis=1)
-            bounds = np.array([(each.low, each.high) for each in shares], dtype=np.float64)[above]
+            above, at = np.unique((ordered > 0).sum(axis=1), return_inverse=True)
+            shares = [estimate_share(each, count) for each in above.tolist()]
+            bounds = np.array([(each.low, each.high) for each in shares], dtype=np.float64)[at]
             found[name] = bounds[:, 0], bounds[:, 1]
         else:
             ranks = quantile_ranks(count, QUANTILES[name])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import typer
 
-from mayavi.cli.app import app_for, entry_of
+from mayavi.cli.app import app_for
 from mayavi.cli.console.exit_codes import FAILURE, INTERRUPTED, MISUSE
 from mayavi.cli.console.output import print_error, print_json
 from mayavi.errors import MayaviError
@@ -30,10 +30,6 @@ class Failure(NamedTuple):
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command in `arguments` and return its exit code; see `mayavi.cli.main`."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if arguments is None and (named := entry_of(words)):  # the process is ours alone
-        from mayavi.cli.console.compiled_texts import use_compiled_texts
-
-        use_compiled_texts(named.name)
     try:
         result = app_for(words)(args=words, prog_name="mayavi", standalone_mode=False)
         sys.stdout.flush()  # a closed pipe shows here, not at interpreter shutdown

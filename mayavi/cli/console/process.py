@@ -8,6 +8,7 @@ import os
 import sys
 
 from mayavi.cli.console.lazy_metadata import postpone_metadata
+from mayavi.cli.entries import entry_of
 
 _OBJECTS_BETWEEN_COLLECTIONS = 200_000
 """Python's default of 700 costs a tenth of a short command: imports create many objects and hardly any garbage."""
@@ -24,3 +25,9 @@ def prepare_process() -> None:
         from mayavi.cli.console.bytecode_cache import use_bytecode_cache
 
         use_bytecode_cache()
+    if named := entry_of(sys.argv[1:]):
+        from mayavi.cli.console.compiled_texts import use_compiled_texts
+
+        use_compiled_texts(named.name)
+        if named.name == "run":  # multiplies no matrices, and OpenBLAS takes 30 ms to start its threads
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

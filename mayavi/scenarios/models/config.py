@@ -32,6 +32,7 @@ from mayavi.scenarios.models.prices import (
 from mayavi.scenarios.models.values.quantities import NotNegative, Positive, PositiveRatio, Seconds, Symbol, Wei
 from mayavi.scenarios.models.world import BlockId, Source, WorldName, world_fault
 from mayavi.settings.model import Model
+from mayavi.settings.on_use import OnUse
 
 CHAINS = ("ethereum", "arbitrum", "optimism", "polygon", "base", "avalanche")
 MARKET_CHAINS = (
@@ -155,34 +156,34 @@ class ScenarioConfig(Model):
     """Price processes off chain, by token; price feeds follow them."""
     correlations: dict[str, Annotated[Decimal, Field(ge=-1, le=1)]] = Field(default_factory=dict)
     """Correlations between the random parts of two prices: {WETH/WBTC: 0.8}."""
-    tokens: dict[Symbol, NewToken] = Field(default_factory=dict)
+    tokens: Annotated[dict[Symbol, NewToken], OnUse()] = Field(default_factory=dict)
     """Tokens that the scenario creates."""
-    pools: dict[str, NewPool] = Field(default_factory=dict)
+    pools: Annotated[dict[str, NewPool], OnUse()] = Field(default_factory=dict)
     """Uniswap V3 pools that the scenario creates."""
     pool_depth: PoolDepth = Decimal(1)
     """Multiplier of the liquidity of the chain's Uniswap V3 pools: one for all, or by pool {WETH/USDC.500: 50%}."""
-    curve_pools: dict[Name, NewCurvePool] = Field(default_factory=dict)
+    curve_pools: Annotated[dict[Name, NewCurvePool], OnUse()] = Field(default_factory=dict)
     """Curve pools that the scenario creates."""
-    uniswap_v4_pools: dict[str, NewV4Pool] = Field(default_factory=dict)
+    uniswap_v4_pools: Annotated[dict[str, NewV4Pool], OnUse()] = Field(default_factory=dict)
     """Uniswap V4 pools that the scenario creates, for `routes` of liquidators; the run then has the rules of Cancun."""
-    pendle_markets: dict[str, NewPendleMarket] = Field(default_factory=dict)
+    pendle_markets: Annotated[dict[str, NewPendleMarket], OnUse()] = Field(default_factory=dict)
     """Pendle markets that the scenario creates, by PT: {PT-wstETH-11JUL2024: {asset: WETH, …}}; the same rules."""
-    aave_v3: dict[Symbol, NewReserve] = Field(default_factory=dict)
+    aave_v3: Annotated[dict[Symbol, NewReserve], OnUse()] = Field(default_factory=dict)
     """Reserves that the scenario adds to the chain's Aave V3 market, such as a PT of `pendle_markets`."""
-    aave_v2: dict[Symbol, NewReserveV2] = Field(default_factory=dict)
+    aave_v2: Annotated[dict[Symbol, NewReserveV2], OnUse()] = Field(default_factory=dict)
     """Reserves of an Aave V2 market that the scenario creates, for agents with `protocol: aave_v2`."""
-    morpho: NewMorpho | None = None
+    morpho: Annotated[NewMorpho | None, OnUse()] = None
     """Morpho Blue with markets and vaults that the scenario creates, for agents with `protocol: morpho`."""
     agents: Annotated[dict[Name, AgentModel], Field(min_length=1)]
     """Agents by name."""
-    positions: TopLevelPositions | None = Field(default=None, exclude=True)
+    positions: Annotated[TopLevelPositions | None, OnUse()] = Field(default=None, exclude=True)
     """Positions on a lending market that the run starts with: a CSV or Parquet file, or a mapping with the keys of
     `kind: positions`. They become an agent called `positions`."""
-    contracts: dict[Name, OwnContract] = Field(default_factory=dict)
+    contracts: Annotated[dict[Name, OwnContract], OnUse()] = Field(default_factory=dict)
     """Contracts of your own to deploy before the agents: {vault: {file: Vault.sol, constructor: [USDC]}}."""
-    protocols: dict[Name, ProtocolModel] = Field(default_factory=dict)
+    protocols: Annotated[dict[Name, ProtocolModel], OnUse()] = Field(default_factory=dict)
     """Protocols of your own, or of installed packages, to deploy before the agents: {vault: {kind: vault:Vault}}."""
-    parameters: dict[str, Changes] = Field(default_factory=dict)
+    parameters: Annotated[dict[str, Changes], OnUse()] = Field(default_factory=dict)
     """Protocol parameters to set, from the start or at a step: {aave_v3.WETH: {liquidation_threshold: 81%}}."""
     blocks: dict[Name, list[str]] | None = None
     """Agents of each block of a step, in order; by default price feeds first, then all other agents."""
@@ -197,7 +198,7 @@ class ScenarioConfig(Model):
     specialise: Literal["off", "on", "check"] | None = None
     """Whether known paths of calls are replayed: off, on or check, where every replay is also interpreted and compared;
     by default MAYAVI_SPECIALISE, or on. No result depends on it."""
-    learner: Learner | None = None
+    learner: Annotated[Learner | None, OnUse()] = None
     """Agent that learns in the environment `mayavi/Scenario-v0`; `mayavi run` ignores it."""
 
     @model_validator(mode="after")

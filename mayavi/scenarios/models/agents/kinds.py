@@ -16,6 +16,8 @@ from mayavi.scenarios.models.agents.oracle import OracleShock
 from mayavi.scenarios.models.agents.positions import Positions
 from mayavi.scenarios.models.agents.recorded import CurveBalances, RecordedLiquidations
 from mayavi.scenarios.models.agents.trading import Arbitrageur, CurveHolders, LaunchTrader, Traders, VestingRecipient
+from mayavi.settings.model import Model
+from mayavi.settings.on_use import OnUse
 
 _BuiltIn = (
     Borrower
@@ -33,13 +35,21 @@ _BuiltIn = (
 )
 
 
-KINDS = frozenset(kind for model in get_args(_BuiltIn) for kind in get_args(model.model_fields["kind"].annotation))
+_MODELS: dict[str, type[Model]] = {
+    kind: model for model in get_args(_BuiltIn) for kind in get_args(model.model_fields["kind"].annotation)
+}
+KINDS = frozenset(_MODELS)
 
 
-def _other_kinds(data: Any, check: ValidatorFunctionWrapHandler) -> Any:
-    """Check settings of a kind that another package registered against that package's model."""
+def _by_kind(data: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Check settings against the model of their kind, ours or one that another package registered.
+
+    `check` compares with all of ours, and says what is wrong with the kind.
+    """
     kind = data.get("kind") if isinstance(data, dict) else None
-    if isinstance(kind, str) and kind not in KINDS:
+    if isinstance(kind, str) and (model := _MODELS.get(kind)) is not None:
+        return model.model_validate(data)
+    if isinstance(kind, str):
         from mayavi.scenarios.build.agents.registry import find_plugin
 
         plugin = find_plugin(kind)  # an import path was imported by `load_scenario`, or is unknown
@@ -48,4 +58,5 @@ def _other_kinds(data: Any, check: ValidatorFunctionWrapHandler) -> Any:
     return check(data)
 
 
-AgentModel = Annotated[_BuiltIn, Field(discriminator="kind"), WrapValidator(_other_kinds), SerializeAsAny()]
+_AnyOfOurs = OnUse(Annotated[_BuiltIn, Field(discriminator="kind")])
+AgentModel = Annotated[_BuiltIn, _AnyOfOurs, WrapValidator(_by_kind), SerializeAsAny()]
