@@ -114,10 +114,14 @@ class CommandServer:
         return subprocess.CompletedProcess(list(arguments), code, *texts)
 
     def start(self, arguments: Sequence[str], env: Mapping[str, str], out: int, err: int) -> ForkedProcess:
-        """Start `python -m mayavi ARGUMENTS` in a fork that writes to two file descriptors, and do not wait for it."""
+        """Start `python -m mayavi ARGUMENTS` in a fork that writes to two file descriptors, and do not wait for it.
+
+        It has a session of its own: whoever ends its process group, as Ray does, does not end the tests.
+        """
         self._open()
         channel = self._join()
-        return ForkedProcess(channel, ask(channel, "mayavi", arguments, env, None, (out, err)))
+        pid = ask(channel, "mayavi", arguments, env, None, (out, err), own_session=True)
+        return ForkedProcess(channel, pid)
 
     def close(self) -> None:
         """Leave the process that forks, and end it if it was started here."""
@@ -206,6 +210,8 @@ def serve(channel: socket.socket) -> tuple[str, list[str]]:
         child = os.fork()
         if not child:
             channel.close()
+            if request["own_session"]:
+                os.setsid()
             for stream, descriptor in enumerate(descriptors, start=1):
                 os.dup2(descriptor, stream)
                 os.close(descriptor)

@@ -58,9 +58,12 @@ def ask(
     env: Mapping[str, str],
     cwd: Path | None,
     streams: tuple[int, int],
+    *,
+    own_session: bool = False,
 ) -> int:
     """Ask for a fork that runs `python -m MODULE ARGUMENTS` and writes to `streams`; return its process id."""
-    request = {"module": module, "arguments": list(arguments), "env": dict(env), "cwd": str(cwd or Path.cwd())}
+    request: dict[str, object] = {"module": module, "arguments": list(arguments), "env": dict(env)}
+    request |= {"cwd": str(cwd or Path.cwd()), "own_session": own_session}
     message = json.dumps(request).encode()
     socket.send_fds(channel, [len(message).to_bytes(4, "big")], streams)
     channel.sendall(message)
