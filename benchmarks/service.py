@@ -70,10 +70,15 @@ class ServiceProcess:
         self.launch()
         wait_for(self.is_ready, f"the service to be ready; it wrote: {self.tail()}")
 
+    @property
+    def arguments(self) -> list[str]:
+        """Arguments of the command `mayavi`."""
+        places = ["--port", str(self.port), "--store", str(self.store), "--data", str(self.folder / "service")]
+        return ["serve", *places, *self.options]
+
     def launch(self) -> None:
         """Start the server without waiting."""
-        command = [sys.executable, "-m", "mayavi", "serve", "--port", str(self.port), "--store", str(self.store)]
-        command += ["--data", str(self.folder / "service"), *self.options]
+        command = [sys.executable, "-m", "mayavi", *self.arguments]
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 command,

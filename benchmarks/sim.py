@@ -39,7 +39,7 @@ from tests.node.replica_on_node import put_on_node
 PROCESS_ROUNDS = 11
 RUN_ROUNDS = 3
 STEPS = 100
-BORROWERS, QUICK_BORROWERS = (100, 1_000, 5_000), (100, 1_000)
+BORROWERS, QUICK_BORROWERS = (100, 1_000, 5_000), (20, 60)
 SWEEP_ROUNDS = 2
 SWEEP_SEEDS = 32
 """Enough to outweigh the second in which worker processes start."""
@@ -97,8 +97,8 @@ def population(section: Section, effort: Effort, folder: Path) -> None:
             "outside_the_kernel": Quantity(outside, "%"),
         }
         section.rows.append(Row(f"depeg_cascade, {count:,} borrowers × {steps} steps, one thread", figures))
-        if count == 1_000:
-            what = "time outside the kernel, 1,000 borrowers"
+        if count == counts[1]:
+            what = f"time outside the kernel, {count:,} borrowers"
             section.targets.append(Target(what, Quantity(0.35, "%"), Quantity(outside, "%")))
     growth = costs[max(counts)] / costs[min(counts)]
     what = f"cost of an agent's step, {max(counts):,} borrowers against {min(counts):,}"
@@ -107,7 +107,7 @@ def population(section: Section, effort: Effort, folder: Path) -> None:
 
 def kept_reads(section: Section, effort: Effort) -> None:
     """Compare depeg_cascade with reads and transactions by kept paths, and without; rows must agree."""
-    count, steps = (100, 10) if effort.quick else (1_000, STEPS)
+    count, steps = (20, 4) if effort.quick else (1_000, STEPS)
     scenario = cascade(count, steps)
     digests = set()
 
@@ -132,7 +132,7 @@ def kept_reads(section: Section, effort: Effort) -> None:
 
 def two_processes(section: Section, effort: Effort, folder: Path) -> None:
     """Compare a sweep on two processes with one, each with one kernel thread."""
-    scenario = cascade(20 if effort.quick else 300, 5 if effort.quick else 50)
+    scenario = cascade(10 if effort.quick else 300, 3 if effort.quick else 50)
     seeds = range(4 if effort.quick else SWEEP_SEEDS)
     world = WorldSource.of(chain="ethereum")
     taken: list[Path] = []

@@ -27,9 +27,15 @@ import traceback
 import uuid
 import warnings
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+from tests.forked_process import ForkedProcess, ask, read, read_number, send_number
+
+if TYPE_CHECKING:
+    import pytest
 
 PACKAGES = ("agents", "cli", "evm", "markets", "protocols", "replay", "report", "scenarios", "sim", "worlds")
 MODULES = (
@@ -44,6 +50,9 @@ MODULES = (
 )
 """Modules that every server imports beside our packages. None of them imports torch, whose hundreds of megabytes make
 a fork slower than most commands."""
+
+SERVICE_MODULES = ("mayavi.api.app", "mayavi.api.server", "mayavi.api.queue.workers.worker_option")
+"""Those of `mayavi serve`, for the server without frameworks."""
 
 LEARNING_COMMANDS = frozenset({"artifact", "backtest", "eval", "train"})
 """Commands that load a framework, as `validate envs` does: a second server, which has imported them, forks these."""
@@ -89,15 +98,11 @@ class CommandServer:
     ) -> subprocess.CompletedProcess[str]:
         """Run `python -m MODULE ARGUMENTS` in a fork and return what `subprocess.run` would, output as text."""
         channel = self._open()
-        request = {"module": module, "arguments": list(arguments), "env": dict(env), "cwd": str(cwd or Path.cwd())}
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             channel.settimeout(timeout_s)
-            message = json.dumps(request).encode()
-            socket.send_fds(channel, [len(message).to_bytes(4, "big")], [out.fileno(), err.fileno()])
-            channel.sendall(message)
-            pid = _read_number(channel)
+            pid = ask(channel, module, arguments, env, cwd, (out.fileno(), err.fileno()))
             try:
-                code = _read_number(channel)
+                code = read_number(channel)
             except TimeoutError:
                 os.kill(pid, signal.SIGKILL)
                 self.close()
@@ -107,6 +112,16 @@ class CommandServer:
                 file.seek(0)
                 texts.append(file.read().decode().replace("\r\n", "\n"))
         return subprocess.CompletedProcess(list(arguments), code, *texts)
+
+    def start(self, arguments: Sequence[str], env: Mapping[str, str], out: int, err: int) -> ForkedProcess:
+        """Start `python -m mayavi ARGUMENTS` in a fork that writes to two file descriptors, and do not wait for it.
+
+        It has a session of its own: whoever ends its process group, as Ray does, does not end the tests.
+        """
+        self._open()
+        channel = self._join()
+        pid = ask(channel, "mayavi", arguments, env, None, (out, err), own_session=True)
+        return ForkedProcess(channel, pid)
 
     def close(self) -> None:
         """Leave the process that forks, and end it if it was started here."""
@@ -156,6 +171,19 @@ class CommandServer:
             )
 
 
+@contextmanager
+def fork_server(config: pytest.Config) -> Iterator[CommandServer | None]:
+    """The server of this test run for fixtures that start services; None under `--start-commands`."""
+    if config.getoption("start_commands"):
+        yield None
+        return
+    server = CommandServer(test_run=os.environ.get("PYTEST_XDIST_TESTRUNUID"))
+    try:
+        yield server
+    finally:
+        server.close()
+
+
 def serve_forks(listener: socket.socket) -> socket.socket:
     """Serve fork requests until the parent process ends. Returns the client's connection, in the child process only."""
     while True:
@@ -178,10 +206,12 @@ def serve(channel: socket.socket) -> tuple[str, list[str]]:
         header, descriptors, _, _ = socket.recv_fds(channel, 4, 2)
         if not header:
             os._exit(0)
-        request = json.loads(_read(channel, int.from_bytes(header, "big")))
+        request = json.loads(read(channel, int.from_bytes(header, "big")))
         child = os.fork()
         if not child:
             channel.close()
+            if request["own_session"]:
+                os.setsid()
             for stream, descriptor in enumerate(descriptors, start=1):
                 os.dup2(descriptor, stream)
                 os.close(descriptor)
@@ -189,12 +219,15 @@ def serve(channel: socket.socket) -> tuple[str, list[str]]:
             os.environ.update(request["env"])
             os.chdir(request["cwd"])
             sys.path[0] = request["cwd"]  # where `python -m` looks first
+            given = request["env"].get("PYTHONPATH", "").split(os.pathsep)
+            sys.path[1:1] = [place for place in given if place and place not in sys.path]
+            importlib.invalidate_caches()
             return request["module"], list(request["arguments"])
         for descriptor in descriptors:
             os.close(descriptor)
-        _send_number(channel, child)
+        send_number(channel, child)
         _, status = os.waitpid(child, 0)
-        _send_number(channel, os.waitstatus_to_exitcode(status))
+        send_number(channel, os.waitstatus_to_exitcode(status))
 
 
 def leave(code: object) -> NoReturn:
@@ -214,7 +247,7 @@ def import_beforehand(learning: bool) -> None:
             importlib.import_module(found.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the frameworks' own
-        for name in (*MODULES, *LEARNING_MODULES) if learning else MODULES:
+        for name in (*MODULES, *(LEARNING_MODULES if learning else SERVICE_MODULES)):
             importlib.import_module(name)
     from mayavi.scenarios.loading import load_scenario
     from mayavi.scenarios.registry import names
@@ -233,24 +266,6 @@ def leave_imports_standing() -> None:
 
         atexit.unregister(ray._private.worker.shutdown)
         atexit.register(lambda: ray.is_initialized() and ray.shutdown(True))
-
-
-def _read(channel: socket.socket, size: int) -> bytes:
-    parts = b""
-    while len(parts) < size:
-        part = channel.recv(size - len(parts))
-        if not part:
-            raise EOFError("the other end is closed")
-        parts += part
-    return parts
-
-
-def _read_number(channel: socket.socket) -> int:
-    return int.from_bytes(_read(channel, 4), "big", signed=True)
-
-
-def _send_number(channel: socket.socket, number: int) -> None:
-    channel.sendall(number.to_bytes(4, "big", signed=True))
 
 
 if __name__ == "__main__":

@@ -86,42 +86,40 @@ def test_a_scenario_of_a_package_runs_by_name_beside_broken_ones(start_mayavi, i
     assert "Traceback" not in used.stderr
 
 
-@pytest.mark.slow(3)
-def test_a_bundle_runs_code_that_it_names_only_if_that_is_allowed(start_mayavi, own_code: OwnCode) -> None:
+@pytest.mark.slow(1)
+def test_a_bundle_runs_code_that_it_names_only_if_that_is_allowed(run_mayavi, own_code: OwnCode) -> None:
     ran = own_code.folder / "ran"
     own_code.write(saver=SAVER)
     own_code.scenario()
     place = ("--store", str(own_code.folder / "runs.duckdb"))
-    assert start_mayavi("run", "saving.yaml", *place, cwd=own_code.folder).returncode == 0
-    written = start_mayavi("artifact", "latest", "--output", "b.zip", "--no-report", *place, cwd=own_code.folder)
+    assert run_mayavi("run", "saving.yaml", *place, cwd=own_code.folder).returncode == 0
+    written = run_mayavi("artifact", "latest", "--output", "b.zip", "--no-report", *place, cwd=own_code.folder)
     assert written.returncode == 0, written.stderr
     changed = f"open({str(ran)!r}, 'w').close()\n{SAVER}"
     own_code.write(saver=changed)  # as code of a stranger
-    refused = start_mayavi("artifact", "verify", "b.zip", cwd=own_code.folder)
+    refused = run_mayavi("artifact", "verify", "b.zip", cwd=own_code.folder)
     assert refused.returncode == 2
     assert "agents.savers names the import path 'saver:Saver', and import paths are not allowed here" in refused.stderr
     assert "--allow-import-paths" in refused.stderr
     assert not ran.exists()
     option = "--allow-import-paths"
-    forbidden = start_mayavi(
+    forbidden = run_mayavi(
         "artifact", "verify", "b.zip", option, cwd=own_code.folder, env={"MAYAVI_ALLOW_IMPORT_PATHS": "0"}
     )
     assert forbidden.returncode == 2
     assert not ran.exists()
-    allowed = start_mayavi("artifact", "verify", "b.zip", option, cwd=own_code.folder)
+    allowed = run_mayavi("artifact", "verify", "b.zip", option, cwd=own_code.folder)
     assert allowed.returncode == 0, allowed.stderr
     assert ran.exists()
     assert "agent saver:Saver was saver, sha256 " in allowed.stdout + allowed.stderr
 
 
-@pytest.mark.slow(20)
-def test_an_environment_of_a_package_is_trained_evaluated_bundled_and_verified(
-    start_mayavi, installed: OwnCode
-) -> None:
+@pytest.mark.slow(5)
+def test_an_environment_of_a_package_is_trained_evaluated_bundled_and_verified(run_mayavi, installed: OwnCode) -> None:
     models = ("--models", str(installed.folder / "models"))
 
     def done(*arguments: str, code: int = 0) -> str:
-        finished = start_mayavi(*arguments, env=installed.environment, cwd=installed.folder)
+        finished = run_mayavi(*arguments, env=installed.environment, cwd=installed.folder)
         assert finished.returncode == code, finished.stderr
         return finished.stdout + finished.stderr
 

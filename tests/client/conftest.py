@@ -8,14 +8,16 @@ import pytest
 
 from mayavi.client import Client
 from tests.api.queue.service_process import ServiceProcess
+from tests.command_server import fork_server
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
     """The real service in a process of its own."""
-    started = ServiceProcess(tmp_path_factory.mktemp("service"))
-    yield started
-    started.stop()
+    with fork_server(request.config) as commands:
+        started = ServiceProcess(tmp_path_factory.mktemp("service"), commands=commands)
+        yield started
+        started.stop()
 
 
 @pytest.fixture

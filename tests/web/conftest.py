@@ -10,6 +10,8 @@ import pytest
 
 from benchmarks.service import ServiceProcess
 from tests.chromium import launched_chromium, skip_or_fail
+from tests.command_server import fork_server
+from tests.forked_service import ForkedService
 from tests.web.visitor import WIDE, Visitor
 
 if TYPE_CHECKING:
@@ -31,9 +33,12 @@ def browser(repository: Path) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def service(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
+def service(
+    browser: Browser, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServiceProcess]:
     """A service of this module; the browser comes first, since tests without one need no service."""
-    with ServiceProcess(tmp_path_factory.mktemp("web") / "service") as started:
+    folder = tmp_path_factory.mktemp("web") / "service"
+    with fork_server(request.config) as commands, ForkedService(folder, commands) as started:
         yield started
 
 

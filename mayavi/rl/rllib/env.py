@@ -15,6 +15,7 @@ from mayavi.errors import WorkerError
 from mayavi.evm.specialise import Specialised, chosen_specialise, current, specialised
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import make_training_rows, world_of
+from mayavi.rl.rllib.caller_frames import find_callers_quickly
 from mayavi.rl.training.global_rng import spread_seed
 from mayavi.rl.training.normaliser import Lens, Normaliser, seen_space
 from mayavi.rl.training.training_signal import TrainingSignal
@@ -69,6 +70,7 @@ def register_training(config: TrainConfig) -> dict[str, Any]:
 
     from mayavi.gym_env.adapters.rllib import has_several_agents
 
+    find_callers_quickly()
     if has_several_agents(config.env):
         from mayavi.rl.rllib.agent_order import sort_agents
 
@@ -84,6 +86,7 @@ def create(version: str, config: dict[str, Any], specialise: str, context: Mappi
             f"a node of the Ray cluster has mayavi {mayavi.__version__}, and the training runs on {version}",
             "install the same version on all of them",
         )
+    find_callers_quickly()
     if current() is not None:
         return _create(TrainConfig.of(config), specialise, context)
     with specialised(specialise) as replayed:

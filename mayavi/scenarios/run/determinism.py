@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 Expected = Literal["the same", "another", "either"]
+WorldRun = tuple[WorldSource, str, int]
+"""A world, the text of a scenario and a seed."""
+ANOTHER_PROCESS = "another process"
 
 
 class Trial(NamedTuple):
@@ -100,12 +103,17 @@ class DeterminismReport:
 
 
 def check_determinism(
-    scenario: Scenario, world: WorldSource, seed: int, progress: Progress | None = None
+    scenario: Scenario,
+    world: WorldSource,
+    seed: int,
+    progress: Progress | None = None,
+    elsewhere: Callable[[], Outcome] | None = None,
 ) -> DeterminismReport:
     """Run `scenario` with `seed` again, in another process, on two threads, and with its agents in reverse order.
 
     All must give the same rows and final world. Another seed must give other rows if the scenario draws random numbers;
     otherwise either result passes. Nothing is stored. An agent whose code raises ends the check with `RunHalted`.
+    `elsewhere` gives what another process has run already; without it one is started.
     """
     with_another: Expected = "another" if draws(scenario.config) else "either"
     another = seed + 1 if seed + 1 < SEED_LIMIT else seed - 1
@@ -113,7 +121,6 @@ def check_determinism(
     same = [Trial("again", text, seed, 1), Trial("2 threads", text, seed, 2)]
     if scenario.config.ordering != "fifo" and len(scenario.config.agents) > 1:
         same.append(Trial("agents in reverse", reversed_agents(text), seed, 1))
-    elsewhere = Trial("another process", text, seed, 1)
     other = Trial(f"seed {another}", text, another, 1)
     total, done = len(same) + 3, 0
 
@@ -123,24 +130,41 @@ def check_determinism(
         if progress is not None:
             progress(done, total)
 
+    def in_another_process() -> Outcome:
+        ((_, outcome),) = run_elsewhere([(world, text, seed)])
+        return outcome
+
     work = prepare(world)
     first = work(Trial("first", text, seed, 1))
     step()
     found: list[Comparison] = []
-    for trial, outcome in _outcomes(same, elsewhere, other, work, world):
-        expected: Expected = with_another if trial is other else "the same"
-        found.append(Comparison(trial.name, outcome.digest, expected, compared(first, outcome, expected)))
+    for name, outcome in _outcomes(same, elsewhere or in_another_process, other, work):
+        expected: Expected = with_another if name == other.name else "the same"
+        found.append(Comparison(name, outcome.digest, expected, compared(first, outcome, expected)))
         step()
     return DeterminismReport(scenario.name, scenario.config.chain, seed, first.digest, tuple(found))
 
 
 def _outcomes(
-    same: list[Trial], elsewhere: Trial, other: Trial, work: Callable[[Trial], Outcome], world: WorldSource
-) -> Iterator[tuple[Trial, Outcome]]:
+    same: list[Trial], elsewhere: Callable[[], Outcome], other: Trial, work: Callable[[Trial], Outcome]
+) -> Iterator[tuple[str, Outcome]]:
     for trial in same:
-        yield trial, work(trial)
-    yield from work_off([elsewhere], prepare, (world,), jobs=1)
-    yield other, work(other)
+        yield trial.name, work(trial)
+    yield ANOTHER_PROCESS, elsewhere()
+    yield other.name, work(other)
+
+
+def run_elsewhere(runs: Sequence[WorldRun]) -> Generator[tuple[WorldRun, Outcome], None, None]:
+    """Run scenarios in one other process and yield their outcomes in their order, each as soon as it is there."""
+    yield from work_off(runs, _prepare_elsewhere, (), jobs=1)
+
+
+def _prepare_elsewhere() -> Callable[[WorldRun], Outcome]:
+    def work(run: WorldRun) -> Outcome:
+        world, text, seed = run
+        return prepare(world)(Trial(ANOTHER_PROCESS, text, seed, 1))
+
+    return work
 
 
 def prepare(world: WorldSource) -> Callable[[Trial], Outcome]:

@@ -15,6 +15,8 @@ from typing import Any
 import httpx
 
 from mayavi.client import Client
+from tests.command_server import CommandServer
+from tests.forked_process import ForkedProcess
 
 KEY = "mvk_a-key-for-tests-only-0123456789"
 PATIENCE_S = 300.0
@@ -29,14 +31,17 @@ agents:
 
 
 class ServiceProcess:
-    """`mayavi serve` on a free port of its own; a restart keeps port, data and store."""
+    """`mayavi serve` on a free port of its own; a restart keeps port, data and store.
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.folder, self.options = folder, options
+    A fork of `commands`, or a new interpreter without it.
+    """
+
+    def __init__(self, folder: Path, *options: str, commands: CommandServer | None = None) -> None:
+        self.folder, self.options, self.commands = folder, options, commands
         self.store = folder / "runs.duckdb"
         self.log = folder / "service.log"
         self.port = 0
-        self.process: subprocess.Popen[str] | None = None
+        self.process: ForkedProcess | subprocess.Popen[bytes] | None = None
         # Certificates are read once, if at all: tests ask many times a second. Each request connects anew, since a
         # server may have been killed.
         self._http = httpx.Client(timeout=PATIENCE_S, verify=False, limits=httpx.Limits(max_keepalive_connections=0))
@@ -44,14 +49,18 @@ class ServiceProcess:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        command = [sys.executable, "-m", "mayavi", "serve", "--port", str(self.port)]
+        command = ["serve", "--port", str(self.port)]
         command += ["--data", str(self.folder / "data"), "--store", str(self.store), *self.options]
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ | {"MAYAVI_API_KEY": KEY}
-            )
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        environment = os.environ | {"MAYAVI_API_KEY": KEY}
+        reading, writing = os.pipe()
+        with open(self.log, "ab") as log, open(writing, "wb") as out:
+            if self.commands is not None:
+                self.process = self.commands.start(command, environment, out.fileno(), log.fileno())
+            else:
+                command = [sys.executable, "-m", "mayavi", *command]
+                self.process = subprocess.Popen(command, stdout=out, stderr=log, env=environment)
+        self._said = os.fdopen(reading)  # until its end: it may print more
+        for line in self._said:
             if found := re.search(r"http://127\.0\.0\.1:(\d+)", line):
                 self.port = int(found[1])
                 break
@@ -94,9 +103,8 @@ class ServiceProcess:
 
     def _wait(self) -> int:
         assert self.process is not None
-        assert self.process.stdout is not None
         code = self.process.wait(PATIENCE_S)
-        self.process.stdout.close()
+        self._said.close()
         return code
 
     def workers(self) -> list[int]:

@@ -145,6 +145,7 @@ def test_prices_of_an_incident_are_those_of_its_store(incident: dict[str, Any]) 
     assert not [block for block in incident_page(gone).sections[0].blocks if block.kind == "chart"]
 
 
+@pytest.mark.slow(1)
 def test_prices_are_drawn_over_the_time_since_the_beginning_and_not_on_another_calendar(
     incident: dict[str, Any],
 ) -> None:
@@ -184,6 +185,7 @@ def test_the_verdict_names_the_worst_prediction_apart_from_the_recorded_calls(in
     assert next(each.change for each in page.tiles if each.label == "runs") == "1 counterfactual"
 
 
+@pytest.mark.slow(1)
 def test_debt_left_and_bad_debt_are_one_prediction_and_the_median_is_of_what_it_counts(
     incident: dict[str, Any],
 ) -> None:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow(2)
 @pytest.mark.parametrize("actions", ["discrete", "continuous"])
 @pytest.mark.parametrize("name", REAL)
 def test_a_searched_plan_earns_again_what_the_search_saw_and_nobody_earns_more(name: str, actions: str) -> None:
-    count, points = (3, 2) if name == "scenario" else (5, 3)  # a scenario plays its rows one after another
+    count, points = (2, 2) if name == "scenario" else (4, 3)  # a scenario plays its rows one after another
     quick = EvaluationSettings(
         count, bootstrap=Bootstrap(resamples=100), search=SearchSettings("beam", width=2, points=points)
     )

@@ -27,9 +27,10 @@ OTHER_HASHES = "3"
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-@pytest.mark.slow(60)
+@pytest.mark.slow(25)
+@pytest.mark.usefixtures("shared_ray")
 def test_every_algorithm_goes_on_exactly(repository: Path, learning_server: CommandServer) -> None:
-    """In one process of its own, since starting Ray takes longer than all of these trainings."""
+    """In a process of its own: it joins Ray once, and its frameworks are imported already."""
     with only_ray():
         finished = learning_server.run(
             ["-q", "-n", "0", "tests/rl/rllib/work.py"], os.environ, repository, module="pytest"
