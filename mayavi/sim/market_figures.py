@@ -73,6 +73,10 @@ class AaveFigures:
 
     @cached_property
     def _reserves(self) -> list[tuple[str, bytes, Any, int]]:
+        chosen = None if self._assets is None else tuple(self._assets)
+        return self.market.fork.read_once(("reserves", self.market.pool.address, chosen), self._read_reserves)
+
+    def _read_reserves(self) -> list[tuple[str, bytes, Any, int]]:
         market = self.market
         chosen = market.pool.getReservesList() if self._assets is None else map(market.address_of, self._assets)
         tokens = [Erc20(market.fork, address) for address in chosen]

@@ -77,7 +77,7 @@ class Prepared:
         from mayavi.scenarios.build.build import set_up
 
         if (known := self._set_up.get(point)) is not None:
-            return known.copy()
+            return known.copy(share_reads=True)
         fork = self.world.copy()
         before = fork.marker
         try:
