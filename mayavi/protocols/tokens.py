@@ -83,8 +83,8 @@ class Erc20:
 
     def allowance(self, owner: AddressLike, spender: AddressLike) -> int:
         """Amount that `spender` may take from `owner`."""
-        places = self.fork.address_of(owner), self.fork.address_of(spender)
-        return self._read(_ALLOWANCE + places[0] + _PADDING + places[1], "allowance", *places)
+        place, other = self.fork.address_of(owner), self.fork.address_of(spender)
+        return self._read(_ALLOWANCE + place + _PADDING + other, "allowance", place, other)
 
     def text(self, amount: int) -> str:
         """Format `amount` with the symbol: `1,700.25 USDC`."""
@@ -153,9 +153,10 @@ class Erc20:
             output = self.fork.call(self.address, data)
         except CallReverted:
             output = b""
-        number = int.from_bytes(output)
-        if len(output) == 32 and (number < 256 or name != "decimals"):
-            return number
+        if len(output) == 32:
+            number = int.from_bytes(output)
+            if number < 256 or name != "decimals":
+                return number
         result: int = self.contract[name](*arguments)  # raises a detailed error
         return result
 
