@@ -15,7 +15,7 @@ use crate::{
     convert::AddressArg,
     evm::{DEFAULT_GAS, Evm},
     machine::Rules,
-    specialise::Mode,
+    specialise::{Mode, SiteStatistics},
 };
 
 /// Words of a single call's calldata that may vary from call to call; longer calldata is seldom of one kind.
@@ -180,6 +180,12 @@ impl Evm {
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let sites = self.world.views.statistics().into_iter().chain(self.world.sends.statistics());
         sites.map(|site| site.into_python(py)).collect()
+    }
+
+    /// The same counts, of all call sites together.
+    fn total_statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let sites = self.world.views.statistics().into_iter().chain(self.world.sends.statistics());
+        SiteStatistics::total(sites, py)
     }
 
     /// Wait until every path that was asked for is compiled.

@@ -116,10 +116,12 @@ def chosen_specialise(mode: str | None = None) -> str:
 
 
 def _counts(kernel: Replaying) -> list[dict[str, Any]]:
-    """Counts of each call site, and of each program.
+    """Counts of each call site, and of each program; of a fork, those of all call sites together.
 
     A row that a program replays or records as a whole counts as one call. The calls of other rows count by themselves.
     """
+    if (total := getattr(kernel, "total_statistics", None)) is not None:
+        return [total()]  # a fork's: it has none of programs, and runs ask often
     programs: Callable[[], list[dict[str, Any]]] = getattr(kernel, "program_statistics", list)
     with_calls = (each for each in programs() if each["off"] != WITHOUT_CALLS)
     return [*kernel.statistics(), *(each | {"calls": each["hits"] + each["recordings"]} for each in with_calls)]
@@ -135,12 +137,15 @@ def _since(kernel: Replaying, before: Mapping[Hashable, Mapping[str, Any]]) -> l
     for site in _counts(kernel):
         earlier = before.get(_place(site), {})
         if site == earlier:
-            found.append(site | _NOTHING)
+            found.append(site | _NOTHING | {"off_sites": [(*each[:2], 0) for each in site.get("off_sites", ())]})
             continue
         counts = {name: site[name] - earlier.get(name, 0) for name in (*COUNTS, *SECONDS.values()) if name in site}
         old = earlier.get("misses", {})
         misses = {guard: count - old.get(guard, 0) for guard, count in site.get("misses", {}).items()}
-        found.append(site | counts | {"misses": {guard: count for guard, count in misses.items() if count}})
+        before_off = {each[:2]: each[2] for each in earlier.get("off_sites", ())}
+        off = [(*each[:2], each[2] - before_off.get(each[:2], 0)) for each in site.get("off_sites", ())]
+        changed = {guard: count for guard, count in misses.items() if count}
+        found.append(site | counts | {"misses": changed, "off_sites": off})
     return found
 
 
@@ -161,7 +166,10 @@ def summary(mode: str, sites: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         for site in found
         if site.get("off")
     ]
-    return _with_share({"mode": mode, "sites": len(found), **totals, **spent}, misses, off)
+    for site in found:
+        off += [{"call": call, "calls": calls, "reason": why} for call, why, calls in site.get("off_sites", ())]
+    number = sum(int(site.get("sites", 1)) for site in found)
+    return _with_share({"mode": mode, "sites": number, **totals, **spent}, misses, off)
 
 
 def merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

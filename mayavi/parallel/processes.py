@@ -17,6 +17,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -92,18 +93,18 @@ def work_off(
 ) -> Iterator[tuple[T, R]]:
     """Execute tasks on `jobs` processes; yield each task with its result as it completes.
 
-    `prepare(*arguments)` runs once in each process and returns the function that executes a task. It must be a
-    module-level function, and tasks and results must be picklable. An exception in a task is raised in the caller. The
-    task of a killed process is retried once in a new process. Closing the iterator early stops the processes at once.
+    Tasks are taken from `tasks` when a process is free. `prepare(*arguments)` runs once in each process and returns
+    the function that executes a task. It must be a module-level function, and tasks and results must be picklable. An
+    exception in a task is raised in the caller. The task of a killed process is retried once in a new process. Closing
+    the iterator early stops the processes at once.
     """
-    waiting = deque(enumerate(tasks))
-    if not waiting:
-        return
+    numbered = enumerate(tasks)
+    waiting = deque(islice(numbered, check_jobs(jobs)))
     attempts: dict[int, int] = {}
     workers: list[Worker] = []
     finished = False
     try:
-        workers += [Worker(prepare, arguments) for _ in range(min(check_jobs(jobs), len(waiting)))]
+        workers += [Worker(prepare, arguments) for _ in waiting]
         for worker in workers:
             worker.assign(*waiting.popleft())
         busy = list(workers)
@@ -124,6 +125,7 @@ def work_off(
                     raise answer.error
                 else:
                     yield worker.task, cast(R, answer.value)
+                waiting.extend(islice(numbered, 0 if waiting else 1))
                 if waiting:
                     worker.assign(*waiting.popleft())
                 else:

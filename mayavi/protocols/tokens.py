@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache, cached_property
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from mayavi.errors import ActionRefused, CallReverted, ExecutionError, InsufficientAllowance, InsufficientBalance
@@ -84,8 +83,8 @@ class Erc20:
 
     def allowance(self, owner: AddressLike, spender: AddressLike) -> int:
         """Amount that `spender` may take from `owner`."""
-        places = self.fork.address_of(owner), self.fork.address_of(spender)
-        return self._read(_ALLOWANCE + places[0] + _PADDING + places[1], "allowance", *places)
+        place, other = self.fork.address_of(owner), self.fork.address_of(spender)
+        return self._read(_ALLOWANCE + place + _PADDING + other, "allowance", place, other)
 
     def text(self, amount: int) -> str:
         """Format `amount` with the symbol: `1,700.25 USDC`."""
@@ -154,9 +153,10 @@ class Erc20:
             output = self.fork.call(self.address, data)
         except CallReverted:
             output = b""
-        number = int.from_bytes(output)
-        if len(output) == 32 and (number < 256 or name != "decimals"):
-            return number
+        if len(output) == 32:
+            number = int.from_bytes(output)
+            if number < 256 or name != "decimals":
+                return number
         result: int = self.contract[name](*arguments)  # raises a detailed error
         return result
 
@@ -188,34 +188,61 @@ def require_balance(fork: Fork, token: AddressLike, holder: AddressLike, amount:
     Erc20(fork, token).require(holder, amount)
 
 
-@contextmanager
-def atomic(fork: Fork) -> Iterator[None]:
+class atomic:  # noqa: N801
     """Context manager that restores the fork, nonces and approvals included, if its body fails."""
-    moment = fork.snapshot()
-    try:
-        yield
-    except BaseException:
-        if moment.open:
-            moment.revert()
-        raise
-    moment.keep()
+
+    __slots__ = ("_fork", "_moment")
+
+    def __init__(self, fork: Fork) -> None:
+        self._fork = fork
+
+    def __enter__(self) -> None:
+        self._moment = self._fork.snapshot()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._moment.keep()
+        elif self._moment.open:
+            self._moment.revert()
 
 
-@contextmanager
-def spending(fork: Fork, token: AddressLike, spender: AddressLike, amount: int, sender: AddressLike) -> Iterator[Erc20]:
+class spending:  # noqa: N801
     """Context manager in which `spender` may take `amount` of `token` from `sender`.
 
     Checks the balance first. An allowance that is too small is raised to exactly `amount`; what is left of it is
     revoked at the end. If the body fails, the fork is restored, approvals and nonces included.
     """
-    asset = Erc20(fork, token)
-    asset.require(sender, word(amount))
-    with atomic(fork):
-        place = fork.address_of(spender)
-        allowed = asset.allowance(sender, place)
-        approved = allowed < amount
-        if approved:
-            asset._approve(place, allowed, amount, sender)
-        yield asset
-        if approved:
-            asset.approve(spender, 0, sender=sender)
+
+    __slots__ = ("_amount", "_approved", "_moment", "_sender", "_spender", "asset")
+
+    def __init__(self, fork: Fork, token: AddressLike, spender: AddressLike, amount: int, sender: AddressLike) -> None:
+        self.asset = Erc20(fork, token)
+        self._spender, self._sender, self._amount = fork.address_of(spender), fork.address_of(sender), word(amount)
+
+    def __enter__(self) -> Erc20:
+        asset, sender, spender, amount = self.asset, self._sender, self._spender, self._amount
+        asset.require(sender, amount)
+        self._moment = atomic(asset.fork)
+        self._moment.__enter__()
+        try:
+            allowed = asset.allowance(sender, spender)
+            self._approved = allowed < amount
+            if self._approved:
+                asset._approve(spender, allowed, amount, sender)
+        except BaseException as error:
+            self._moment.__exit__(type(error), error, error.__traceback__)
+            raise
+        return asset
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._approved:
+            try:
+                self.asset.approve(self._spender, 0, sender=self._sender)
+            except BaseException as failed:
+                self._moment.__exit__(type(failed), failed, failed.__traceback__)
+                raise
+        self._moment.__exit__(kind, error, trace)

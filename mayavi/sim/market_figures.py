@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +21,8 @@ from mayavi.protocols.chainlink.price_feed import PriceFeed
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from mayavi.evm.fleet import Words
     from mayavi.evm.fork import Fork
     from mayavi.protocols.compound.market import CompoundV3
@@ -43,11 +45,16 @@ class Figure(NamedTuple):
 
 def number(value: int, unit: str) -> float:
     """Scale `value` by its unit: a `ray` of 10**27 is 1.0. Units `e6`, `e18` … are a token's smallest units."""
+    exact: float = value / _one(unit)
+    return exact
+
+
+@cache
+def _one(unit: str) -> int:
     scale = _SCALES.get(unit)
     if scale is None:
         scale = int(unit[1:]) if unit[:1] == "e" and unit[1:].isdigit() else 0
-    exact: float = value / 10**scale
-    return exact
+    return int(10**scale)
 
 
 class Reader(Protocol):
@@ -73,6 +80,10 @@ class AaveFigures:
 
     @cached_property
     def _reserves(self) -> list[tuple[str, bytes, Any, int]]:
+        chosen = None if self._assets is None else tuple(self._assets)
+        return self.market.fork.read_once(("reserves", self.market.pool.address, chosen), self._read_reserves)
+
+    def _read_reserves(self) -> list[tuple[str, bytes, Any, int]]:
         market = self.market
         chosen = market.pool.getReservesList() if self._assets is None else map(market.address_of, self._assets)
         tokens = [Erc20(market.fork, address) for address in chosen]
@@ -206,12 +217,11 @@ class PopulationFigures:
         yield Figure(self.name, "accounts_with_bad_debt", int(np.count_nonzero(short)), "count")
         doomed = owing & (collateral > 0) & (factors < WAD)
         yield Figure(self.name, "liquidatable", int(np.count_nonzero(doomed)), "count")
-        for bound in self.BOUNDS:
-            below = owing & (factors < bound * WAD // 100)
-            label = f"{bound // 100}_{bound % 100:02d}" if bound % 100 else f"{bound // 100}"
-            yield Figure(self.name, f"health_factor_below_{label}", int(np.count_nonzero(below)), "count")
-        if owing.any():
-            yield Figure(self.name, "health_factor_lowest", int(factors[owing].min()), "wad")
+        owed = np.sort(factors[owing])
+        for metric, below in zip(_BELOW, np.searchsorted(owed, _BOUNDS).tolist(), strict=True):
+            yield Figure(self.name, metric, below, "count")
+        if len(owed):
+            yield Figure(self.name, "health_factor_lowest", int(owed[0]), "wad")
         for name in self.accounts if world.step < 0 else self.traced:
             row = self._rows[name]
             yield Figure(name, "collateral", int(collateral[row]), self.unit)
@@ -236,6 +246,13 @@ class PopulationFigures:
             _fitting(comet.debt_value_e8),
             np.array([min(factor, 2**64 - 1) for factor in factors], dtype=np.uint64),
         )
+
+
+_BOUNDS: NDArray[np.uint64] = np.array([bound * WAD // 100 for bound in PopulationFigures.BOUNDS], dtype=np.uint64)
+_BELOW = [
+    f"health_factor_below_{bound // 100}_{bound % 100:02d}" if bound % 100 else f"health_factor_below_{bound // 100}"
+    for bound in PopulationFigures.BOUNDS
+]
 
 
 # -- pools and prices -------------------------------------------------------------------------------------------------

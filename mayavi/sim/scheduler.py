@@ -8,9 +8,7 @@ left to do.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
-from time import perf_counter
+from collections.abc import Generator, Sequence
 from typing import TypeVar
 
 from mayavi.agents.base import StepResult
@@ -28,6 +26,7 @@ from mayavi.sim.hooks import Hook
 from mayavi.sim.ordering import ORDERINGS, Ordering, QueuedIntent, ordered
 from mayavi.sim.rows import ActionRow, SnapshotRow, canonical
 from mayavi.sim.tally import RunTally
+from mayavi.sim.timing import Observing, Timed
 from mayavi.sim.traceback_text import error_text, traceback_text
 from mayavi.sim.world_state import WorldState
 
@@ -269,24 +268,12 @@ class Scheduler:
                 rows += hook.after_step(self.world, actions)
         return rows
 
-    @contextmanager
-    def _observing(self, what: str) -> Iterator[None]:
+    def _observing(self, what: str) -> Observing:
         """Time the body as `what` and share its reads; raise `ObservationChanged` if it writes to the chain."""
-        fork = self.world.fork
-        with self._timed(what), self.world.observing():
-            before = fork.marker
-            yield
-            if fork.marker != before:
-                raise ObservationChanged("a hook changed the chain", "hooks only read; let an agent act")
+        return Observing(self.world, self.seconds, what)
 
-    @contextmanager
-    def _timed(self, what: str) -> Iterator[None]:
-        fork, started = self.world.fork, perf_counter()
-        kernel = fork.kernel_seconds
-        try:
-            yield
-        finally:
-            self.seconds[what] += perf_counter() - started - (fork.kernel_seconds - kernel)
+    def _timed(self, what: str) -> Timed:
+        return Timed(self.world, self.seconds, what)
 
 
 def finish(parts: Generator[None, None, R]) -> R:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from mayavi.agents.base import Agent
@@ -130,17 +129,27 @@ class WorldState:
             seen[key] = read()
         return seen[key]  # type: ignore[return-value]  # the key decides the type
 
-    @contextmanager
-    def observing(self) -> Iterator[None]:
+    def observing(self) -> _Sharing:
         """Share reads made through `observe` inside the body, during which the chain must not change."""
-        self._seen = {}
-        try:
-            yield
-        finally:
-            self._seen = None
+        return _Sharing(self)
 
     def __repr__(self) -> str:
         return f"<WorldState of {len(self.agents)} agents on {self.fork!r}, seed {self.seed}, step {self.step}>"
+
+
+class _Sharing:
+    """Context in which a world remembers what is observed."""
+
+    __slots__ = ("_world",)
+
+    def __init__(self, world: WorldState) -> None:
+        self._world = world
+
+    def __enter__(self) -> None:
+        self._world._seen = {}
+
+    def __exit__(self, *_: object) -> None:
+        self._world._seen = None
 
 
 def checked_seed(seed: int) -> int:

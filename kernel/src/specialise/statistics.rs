@@ -197,12 +197,8 @@ pub struct SiteStatistics {
 }
 
 impl SiteStatistics {
-    pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-        let site = PyDict::new(py);
-        site.set_item("to", self.to.to_checksum(None))?;
-        site.set_item("sender", self.sender.to_checksum(None))?;
-        site.set_item("selector", hex::encode_prefixed(self.selector))?;
-        for (name, count) in [
+    fn counts(&self) -> [(&'static str, u64); 12] {
+        [
             ("calls", self.calls),
             ("hits", self.hits),
             ("native", self.native),
@@ -215,9 +211,43 @@ impl SiteStatistics {
             ("fruitless", self.fruitless),
             ("resets", self.resets),
             ("timed", self.timed),
-        ] {
-            site.set_item(name, count)?;
+        ]
+    }
+
+    /// The counts of many sites together; those that are left to the interpreter are named.
+    pub fn total(sites: impl Iterator<Item = Self>, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let (mut number, mut seconds, mut compile_seconds) = (0, 0.0, 0.0);
+        let (mut counts, mut misses, mut off) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        for site in sites {
+            number += 1;
+            seconds += site.seconds;
+            compile_seconds += site.compile_seconds;
+            site.counts().into_iter().for_each(|(name, count)| *counts.entry(name).or_insert(0) += count);
+            if let Some(reason) = site.off {
+                off.push((
+                    format!("{}.{}", site.to.to_checksum(None), hex::encode_prefixed(site.selector)),
+                    reason,
+                    site.calls,
+                ));
+            }
+            site.misses.into_iter().for_each(|(guard, count)| *misses.entry(guard).or_insert(0) += count);
         }
+        let total = PyDict::new(py);
+        total.set_item("sites", number)?;
+        counts.into_iter().try_for_each(|(name, count): (_, u64)| total.set_item(name, count))?;
+        total.set_item("seconds", seconds)?;
+        total.set_item("compile_seconds", compile_seconds)?;
+        total.set_item("misses", misses)?;
+        total.set_item("off_sites", off)?;
+        Ok(total)
+    }
+
+    pub fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+        let site = PyDict::new(py);
+        site.set_item("to", self.to.to_checksum(None))?;
+        site.set_item("sender", self.sender.to_checksum(None))?;
+        site.set_item("selector", hex::encode_prefixed(self.selector))?;
+        self.counts().into_iter().try_for_each(|(name, count)| site.set_item(name, count))?;
         site.set_item("seconds", self.seconds)?;
         site.set_item("replay_seconds", self.replay_seconds)?;
         site.set_item("interpret_seconds", self.interpret_seconds)?;

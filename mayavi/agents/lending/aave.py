@@ -82,6 +82,7 @@ class AaveLending:
 
     def __init__(self, market: AaveV3) -> None:
         self.market = market
+        market.remember_tokens()
         self.name = market.prefix
         self.quote = "USD"
         self._assets: dict[str, Asset] = {}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mayavi.agents.lending.market import LendingMarket, LiquidationQuote
 from mayavi.agents.liquidation.limits import REASONS, Limit, Reason
-from mayavi.agents.liquidation.sale_routes import SaleRoute, SaleRouteLike, open_route
+from mayavi.agents.liquidation.sale_routes import SaleRoute
 from mayavi.numerics.portable import log
-
-if TYPE_CHECKING:
-    from mayavi.evm.fork import Fork
 
 PARTS = (1, 2, 4, 8, 16)
 """Sizes that are tried, as parts of the largest liquidation: all of it first, then a half, a quarter …"""
@@ -33,9 +30,8 @@ class Chosen(NamedTuple):
 class Sales:
     """Proceeds of selling seized collateral, each sale after those added before."""
 
-    def __init__(self, fork: Fork, route_of: Callable[[str, str], SaleRouteLike | None]) -> None:
-        self._fork, self._route_of = fork, route_of
-        self._opened: dict[Pair, SaleRoute] = {}
+    def __init__(self, routes: Mapping[Pair, SaleRoute]) -> None:
+        self._routes = routes
         self._sold: dict[Pair, int] = {}
         self._received: dict[Pair, int] = {}
 
@@ -55,13 +51,11 @@ class Sales:
         self._received[pair] = self._received.get(pair, 0) + received
 
     def _quote(self, pair: Pair, amounts: list[int]) -> list[int]:
-        route = self._route_of(*pair)
+        route = self._routes.get(pair)
         if route is None:  # both are the same asset
             return amounts
-        if pair not in self._opened:
-            self._opened[pair] = open_route(self._fork, route)
         wanted = [amount for amount in amounts if amount]
-        outputs = iter(self._opened[pair].quotes(wanted) if wanted else ())
+        outputs = iter(route.quotes(wanted) if wanted else ())
         return [next(outputs) if amount else 0 for amount in amounts]
 
 

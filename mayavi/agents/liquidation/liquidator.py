@@ -18,7 +18,7 @@ from mayavi.agents.lending.market import (
 from mayavi.agents.lending.open_market import lending_market
 from mayavi.agents.liquidation.choice import Choice, Chosen, Sales
 from mayavi.agents.liquidation.limits import LIMITS, Limit, Reason, no_limits
-from mayavi.agents.liquidation.sale_routes import SaleRouteLike, open_route
+from mayavi.agents.liquidation.sale_routes import SaleRoute, SaleRouteLike, open_route
 from mayavi.errors import BadArgument
 from mayavi.protocols.tokens import Erc20, atomic
 
@@ -135,12 +135,13 @@ class LiquidatorAgent(Agent):
             self._lender = flash_lender(self.lending)
 
     def _check_route_ends(self, world: World) -> None:
-        """Check that every route starts at the collateral and ends in the debt asset."""
+        """Open every route, and check that it starts at the collateral and ends in the debt asset."""
+        self._opened: dict[tuple[str, str], SaleRoute] = {}
         for collateral, debt in sorted(self.pairs):
             route = self._route(collateral, debt)
             if route is None:
                 continue
-            found = open_route(world.fork, route)
+            found = self._opened[collateral, debt] = open_route(world.fork, route)
             expected = Erc20(world.fork, collateral).address, Erc20(world.fork, debt).address
             if (found.token_in, found.token_out) != expected:
                 raise BadArgument(
@@ -222,7 +223,7 @@ class LiquidatorAgent(Agent):
             least_profit_e8=self.least_profit_e8,
             premium_bps=0 if self._lender is None else self._lender.premium_bps,
             most=self.most_a_block,
-            sales=Sales(self.lending.fork, self._route),
+            sales=Sales(self._opened),
             limited=self._limited_now,
         )
 
@@ -271,15 +272,14 @@ class LiquidatorAgent(Agent):
     def _use_capital(self, quote: LiquidationQuote) -> tuple[LiquidationResult, int]:
         """Liquidate and sell in two transactions; return the liquidation and the proceeds of the sale."""
         result = self.lending.liquidate(self.address, quote)
-        route = self._route(quote.collateral, quote.debt)
+        route = self._opened.get((quote.collateral, quote.debt))
         if not result.seized or route is None:
             return result, 0
-        return result, open_route(self.lending.fork, route).sell(result.seized, result.paid, self.address)
+        return result, route.sell(result.seized, result.paid, self.address)
 
     def _borrow(self, lender: FlashLender, quote: LiquidationQuote) -> tuple[LiquidationResult, int]:
         """Borrow, liquidate, sell and repay in one transaction; the profit goes to this account."""
-        before, route = self._balance(quote.debt), self._route(quote.collateral, quote.debt)
-        opened = None if route is None else open_route(self.lending.fork, route)
+        before, opened = self._balance(quote.debt), self._opened.get((quote.collateral, quote.debt))
         result, premium = lender.liquidate(self.address, quote, opened)
         return result, self._balance(quote.debt) - before + result.paid + premium
 

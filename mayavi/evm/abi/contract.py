@@ -74,8 +74,10 @@ class Contract:
     def events(self, receipt: Any, name: str | None = None) -> list[EventLog]:
         """Decode the events that this contract emitted in `receipt`, in order; with `name`, only that event."""
         wanted = None if name is None else self.interface.event(name)
-        decoded = (self.interface.decode_log(log) for log in _logs_of(receipt) if log.address == self.address)
-        return [log for log in decoded if log is not None and (wanted is None or log.event is wanted)]
+        own = (log for log in _logs_of(receipt) if log.address == self.address)
+        if wanted is not None:
+            return [wanted.decode(log) for log in own if self.interface.event_of(log) is wanted]
+        return [log for log in map(self.interface.decode_log, own) if log is not None]
 
     def __dir__(self) -> Iterable[str]:
         return {*super().__dir__(), *(function.name for function in self.interface.functions.values())}

@@ -288,9 +288,14 @@ class Interface:
 
     def decode_log(self, log: Log) -> EventLog | None:
         """Decode `log` with the matching event; None if no event matches."""
+        event = self.event_of(log)
+        return None if event is None else event.decode(log)
+
+    def event_of(self, log: Log) -> Event | None:
+        """Return the event that `log` is of; None if no event matches."""
         for event in self.events.values():
             if event.matches(log):
-                return event.decode(log)
+                return event
         return None
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from mayavi import _kernel
 from mayavi.errors import ExecutionError, TransactionInvalid
 from mayavi.evm import failures
-from mayavi.evm.address import AddressLike
+from mayavi.evm.address import AddressLike, are_addresses
 from mayavi.evm.arguments import to_bytes, u64, word
 from mayavi.evm.fork.blocks import ForkBlocks
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mayavi.evm.words import Words
 
 
+_FEW = 6
+"""Calls of one kind up to which each is made by itself."""
 _MOST_REMEMBERED = 1 << 14
 """Outputs that are remembered while the state does not change."""
 
@@ -35,11 +37,14 @@ class ForkCalls(ForkBlocks):
         """Execute `data` at `to` and return the output, without effects. The default sender is the zero address."""
         # Hot path: bytes in, bytes out, straight through the kernel. `_call_checked` explains what fails here.
         if type(to) is bytes and (sender is None or type(sender) is bytes):
-            known, key = None, (to, data, sender, value, gas)
+            known, key = None, None
             if self._remembers and type(data) is bytes:
-                known = self._known_reads()
-                if key in known:
-                    remembered: bytes = known[key]
+                marker, known = self._reads
+                if marker != self._snapshots.marker:
+                    known = self._known_reads()
+                key = (to, data) if sender is None and not value and gas is None else (to, data, sender, value, gas)
+                remembered: bytes | None = known.get(key)
+                if remembered is not None:
                     return remembered
             try:
                 output = self._evm.call(to, data, sender, value, gas)
@@ -149,9 +154,31 @@ class ForkCalls(ForkBlocks):
         if device is not None:
             return self.grid(to, data, holes, returns, sender=sender, gas=gas).run(device=device, check=check)
         place, origin = self.address_of(to), self._sender(sender)
+        if gas is None and not verify and (few := self._call_few(place, to_bytes(data), holes, returns, sender)):
+            return few
         return views.call_words(
             self, place, data, holes, returns, origin, gas, check=check, threads=threads, verify=verify
         )
+
+    def _call_few(
+        self, to: bytes, data: bytes, holes: Mapping[int, Any], returns: int, sender: AddressLike | None
+    ) -> list[Words] | None:
+        """Call for a few accounts one by one, which takes less than to set up a batch; None if that is not possible."""
+        if len(holes) != 1 or type(returns) is not int or returns < 1:
+            return None
+        ((offset, accounts),) = holes.items()
+        if type(accounts) not in (list, tuple) or not 0 < len(accounts) <= _FEW or not are_addresses(accounts):
+            return None
+        if type(offset) is not int or not 0 <= offset <= len(data) - 32:
+            return None
+        from mayavi.evm.fork import views
+
+        before, after = data[:offset] + bytes(12), data[offset + 32 :]
+        try:
+            outputs = [self.call(to, before + account + after, sender) for account in accounts]
+        except ExecutionError:
+            return None  # the batch raises it, with the number of the call
+        return views.columns_of(outputs, returns)
 
     def grid(
         self,
@@ -228,12 +255,14 @@ class ForkCalls(ForkBlocks):
             self._require_code(to, "transaction to")
         if self._gas_price is not None and not gas_price and priority_fee is None:
             gas_price, priority_fee = self._price_for(origin)
-        receipt = Receipt.of(
-            self._fetcher.run(
+        try:
+            done = self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee)
+        except (_kernel.MissingState, _kernel.InvalidTransaction, RuntimeError):  # fetches it, or explains the error
+            done = self._fetcher.run(
                 lambda: self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee),
                 (to, data, origin, value),
             )
-        )
+        receipt = Receipt.of(done)
         self._sent(to, origin, receipt, gas_price, priority_fee)
         if check and not receipt.success:
             raise failures.failure(receipt, f"transaction to {self.name(to)}", data)

@@ -190,8 +190,11 @@ class Fork(ForkDeploying):
 
     # -- copies -------------------------------------------------------------------------------------------------------
 
-    def copy(self) -> Fork:
-        """Return an independent copy. Its cost grows with the writes of this fork, not with the size of the world."""
+    def copy(self, *, share_reads: bool = False) -> Fork:
+        """Return an independent copy. Its cost grows with the writes of this fork, not with the size of the world.
+
+        With `share_reads` both remember what either reads, until it writes.
+        """
         duplicate = Fork._of(self._evm.copy(), self._fetcher.remote, dict(self.labels), dict(self.source))
         duplicate.abis = dict(self.abis)
         duplicate.specialise = self.specialise
@@ -200,6 +203,8 @@ class Fork(ForkDeploying):
             self._charges_fees,
             self._checks_balance,
         )
+        if share_reads:
+            duplicate._reads = duplicate._snapshots.marker, self._known_reads()
         return duplicate
 
     __copy__ = copy

@@ -95,6 +95,16 @@ def call_words(
     return [Words(outputs[:, column]) for column in range(count)]
 
 
+def columns_of(outputs: Sequence[bytes], returns: int) -> list[Words] | None:
+    """First words of outputs, as columns; None if one is too short."""
+    size = 32 * returns
+    if any(len(output) < size for output in outputs):
+        return None
+    raw = b"".join([output[:size] for output in outputs])
+    words = np.frombuffer(raw, dtype=np.uint8).reshape(len(outputs), returns, 32)
+    return [Words(words[:, column]) for column in range(returns)]
+
+
 def filled(template: bytes, holes: Mapping[int, Any]) -> tuple[list[int], int, NDArray[np.uint8]]:
     """Return the offsets of the holes, the number of calls, and the words of each call."""
     offsets = _offsets(holes, len(template))

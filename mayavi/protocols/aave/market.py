@@ -78,6 +78,7 @@ class AaveV3:
         self.fork = fork
         self.pool: Contract = fork.contract(place, self.pool_abi)
         self._oracle: Contract | None = None
+        self._tokens: dict[bytes, bytes] | None = None
         require_contract(fork, place, f"pool of {self.title}", *self._identifying_reads())
 
     def _identifying_reads(self) -> tuple[BoundFunction, ...]:
@@ -121,7 +122,7 @@ class AaveV3:
         """Return the address of a reserve asset; raise `UnknownName` with the nearest names for any other."""
         if not isinstance(asset, str) or asset[:2] in ("0x", "0X") or asset in self.fork.labels:
             address = self.fork.address_of(asset)
-            if self._is_reserve(address):
+            if (self._tokens and address in self._tokens) or self._is_reserve(address):
                 return address
         listed: list[bytes] = self.pool.getReservesList()
         symbols = {Erc20(self.fork, address).symbol: address for address in listed}
@@ -143,19 +144,28 @@ class AaveV3:
         return self._token_of_reserve(asset, self.token_words[1])
 
     def _token_of_reserve(self, asset: AddressLike, word: int) -> Erc20:
-        return Erc20(self.fork, self._reserve_word(self.address_of(asset), word)[12:])
+        address = self.address_of(asset)
+        known = None if self._tokens is None else self._tokens.get(address)
+        if known is None:
+            known = self._reserve_words(address)
+            if self._tokens is not None and any(known[32 * self.token_words[0] :][:32]):
+                self._tokens[address] = known
+        return Erc20(self.fork, known[32 * word + 12 : 32 * word + 32])
+
+    def remember_tokens(self) -> None:
+        """Read the tokens of a reserve once from now on: right as long as no reserve is dropped and listed again."""
+        self._tokens = {}
 
     def _is_reserve(self, address: bytes) -> bool:
-        return any(self._reserve_word(address, self.token_words[0]))
+        return any(self._reserve_words(address)[32 * self.token_words[0] :][:32])
 
-    def _reserve_word(self, address: bytes, word: int) -> bytes:
-        """Return one word of `getReserveData`: decoding all of it is slow."""
+    def _reserve_words(self, address: bytes) -> bytes:
+        """Return the output of `getReserveData`: decoding all of it is slow."""
         try:
-            output = self.fork.call(self.pool.address, self.pool.getReserveData.encode(address))
+            return self.fork.call(self.pool.address, self.pool.getReserveData.encode(address))
         except CallReverted:
             self.reserve_data(address)  # raises a detailed error
             raise
-        return output[32 * word : 32 * word + 32]
 
     def reserve_data(self, address: bytes) -> Any:
         """Return the pool's `getReserveData` of a reserve; all fields are zero for any other address."""

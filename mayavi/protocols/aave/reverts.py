@@ -6,9 +6,9 @@ successful action pays nothing for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import CallReverted, ExecutionError, MayaviError, StateError, UnknownName
@@ -68,19 +68,27 @@ def with_reason(error: CallReverted, meaning: str, hint: str | None) -> CallReve
     return CallReverted(message, new.hint, reason=new, output=error.output, gas_used=error.gas_used)
 
 
-@contextmanager
-def explain_missing_prices(market: AaveV3, concerned: bytes | None = None) -> Iterator[None]:
+class explain_missing_prices:  # noqa: N801
     """Context manager that names the missing price if a read fails without a reason.
 
     `concerned` is the asset or account being read, if it is a single one.
     """
-    try:
-        yield
-    except CallReverted as error:
-        cause = None if error.output else _missing_prices(market, concerned)
-        if not cause:
-            raise
-        raise with_reason(error, *cause) from None
+
+    __slots__ = ("_concerned", "_market")
+
+    def __init__(self, market: AaveV3, concerned: bytes | None = None) -> None:
+        self._market, self._concerned = market, concerned
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, CallReverted):
+            cause = None if error.output else _missing_prices(self._market, self._concerned)
+            if cause:
+                raise with_reason(error, *cause) from None
 
 
 def simulate_funded(

@@ -223,10 +223,12 @@ class UniswapV3:
             path = route.path(backwards=not exact_input)
             datas = [function.encode(path, amount) for amount in amounts]
         quotes = []
-        outputs = self.fork.call_many(self.quoter.address, datas, check=False)
+        outputs: Sequence[bytes | None] = [None] * len(datas)
+        if len(datas) > 1:
+            outputs = self.fork.call_many(self.quoter.address, datas, check=False)
         for amount, data, output in zip(amounts, datas, outputs, strict=True):
             if output is None:
-                try:  # repeat alone: raises the detailed error
+                try:  # alone, or again: raises the detailed error
                     output = self.fork.call(self.quoter.address, data)
                 except CallReverted as error:
                     raise self._explain(error, "a quote", route, exact_input, amount, 0, limit) from None
@@ -261,9 +263,9 @@ class UniswapV3:
             except CallReverted as error:
                 raise self._explain(error, "a swap", route, exact_input, amount, bound, limit) from None
         # Swap events come in route order for exact input and exact output alike.
-        swaps = [_SWAP.decode(log).args for log in receipt.logs if _SWAP.matches(log)]
-        first, last = swaps[0], swaps[-1]
-        return Swap(max(first[2], first[3]), -min(last[2], last[3]), receipt)
+        swaps = [log.data for log in receipt.logs if _SWAP.matches(log)]
+        first, last = (_moved(swaps[at]) for at in (0, -1))
+        return Swap(max(first), -min(last), receipt)
 
     def _router(self) -> Router:
         names = router_names(self.fork)
@@ -354,6 +356,11 @@ def _has_code(fork: Fork, label: str) -> bool:
 def _symbols(label: str) -> list[str]:
     """Split a label such as `UniswapV3.WETH/USDC.e.500` into its two tokens."""
     return label.removeprefix("UniswapV3.").rpartition(".")[0].split("/")
+
+
+def _moved(data: bytes) -> tuple[int, int]:
+    """Amounts of both tokens in the data of a swap's event: what the pool took is positive."""
+    return int.from_bytes(data[:32], signed=True), int.from_bytes(data[32:64], signed=True)
 
 
 def _quote(amount: int, output: Any, route: Route, *, exact_input: bool) -> Quote:

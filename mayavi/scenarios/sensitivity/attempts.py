@@ -53,7 +53,7 @@ def prepare_attempts(
 
     def attempt(task: Task) -> Run | Refusal:
         try:
-            run = work(task)
+            (run,) = work([task])
         except (UsageError, ExecutionError, SimulationError) as error:
             return Refusal(error.message)
         if run.status != "finished":

@@ -16,9 +16,11 @@ from mayavi.scenarios.run.request import RunRequest
 from mayavi.scenarios.run.result import Run
 from mayavi.scenarios.run.run import execute, run_result
 from mayavi.scenarios.sweep.plan import Task
+from mayavi.scenarios.sweep.portions import Portions
 from mayavi.scenarios.sweep.shipping import ShippedScenarios, ship, unpack
 from mayavi.sim.rows import ActionRow, RunEnd, RunInfo, SnapshotRow
 from mayavi.sim.store import SegmentRecorder, Store
+from mayavi.sim.store.shared_segment import SharedSegment
 from mayavi.worlds.source import WorldSource
 
 _MERGE_EVERY_S = 20.0
@@ -37,24 +39,30 @@ def run_tasks(
     ray: str | None,
     specialise: str | None = None,
 ) -> Iterator[tuple[Task, Run]]:
-    """Run tasks in `jobs` processes, or on the Ray cluster at `ray`, and yield each as it is stored."""
+    """Run tasks in `jobs` processes, or on the Ray cluster at `ray`, and yield each once it is stored."""
     if not tasks:
         return
     if ray is not None:
         yield from _run_on_ray(tasks, scenarios, world, sweep_id, store, ray, specialise)
         return
     arguments = (tuple(scenarios), world, sweep_id, store, specialise)
-    if jobs == 1:
-        work = prepare(*arguments)
-        for task in tasks:
-            yield task, work(task)
-        return
+    portions = Portions(tasks, jobs)
     merged = time.monotonic()
-    for task, finished in work_off(tasks, prepare, arguments, jobs):
-        yield task, finished
-        if time.monotonic() - merged > _MERGE_EVERY_S:  # keep the number of segment files of a long sweep small
+    for portion, finished in _work_off(portions, arguments, jobs):
+        portions.took(len(portion), sum(run.timings["total"] for run in finished))
+        yield from zip(portion, finished, strict=True)
+        if jobs > 1 and time.monotonic() - merged > _MERGE_EVERY_S:  # keep the number of segment files small
             Store(store).merge()
             merged = time.monotonic()
+
+
+def _work_off(portions: Portions, arguments: tuple[Any, ...], jobs: int) -> Iterator[tuple[list[Task], list[Run]]]:
+    if jobs > 1:
+        yield from work_off(portions, prepare, arguments, jobs)
+        return
+    work = prepare(*arguments)
+    for portion in portions:
+        yield portion, work(portion)
 
 
 class Prepared:
@@ -69,7 +77,7 @@ class Prepared:
         from mayavi.scenarios.build.build import set_up
 
         if (known := self._set_up.get(point)) is not None:
-            return known.copy()
+            return known.copy(share_reads=True)
         fork = self.world.copy()
         before = fork.marker
         try:
@@ -84,11 +92,14 @@ class Prepared:
 
 def prepare(
     scenarios: tuple[Scenario, ...], world: WorldSource, sweep_id: str, store: Path, specialise: str | None = None
-) -> Callable[[Task], Run]:
-    """Open the world once in a worker process and return the function that runs a task on a copy of it."""
+) -> Callable[[Sequence[Task]], list[Run]]:
+    """Open the world once in a worker process and return the function that runs tasks on copies of it.
+
+    Rows of all tasks are stored together at the end, or when one raises.
+    """
     prepared = Prepared(scenarios, world.open())
 
-    def work(task: Task) -> Run:
+    def run(task: Task, recorder: SegmentRecorder) -> Run:
         request = RunRequest(
             scenario=scenarios[task.point],
             seed=task.seed,
@@ -97,9 +108,12 @@ def prepare(
             specialise=specialise,
             sweep_id=sweep_id,
         )
-        with SegmentRecorder(store, merge=False) as recorder:
-            finished = execute(request, prepared.world, recorder, set_up=prepared.fork(task.point))
+        finished = execute(request, prepared.world, recorder, set_up=prepared.fork(task.point))
         return replace(finished, highlights=None)  # the parent process does not print them
+
+    def work(tasks: Sequence[Task]) -> list[Run]:
+        with SharedSegment(store) as together, SegmentRecorder(store, merge=False, together=together) as recorder:
+            return [run(task, recorder) for task in tasks]
 
     return work
 

@@ -19,12 +19,11 @@ from mayavi.sim.store.database.merging import Merged, merge
 from mayavi.sim.store.database.opening import refuse_unusable
 from mayavi.sim.store.database.parquet import Value
 from mayavi.sim.store.database.segments import SegmentFolder
-
-Table = list[list[Value]]
+from mayavi.sim.store.shared_segment import SharedSegment, Table
 
 
 class SegmentRecorder:
-    """Write the rows of one run to the store at `path`.
+    """Write the rows of one run to the store at `path`, or of several, one after the other.
 
         with SegmentRecorder("data/runs/runs.duckdb") as recorder:
             Runner(world, scheduler, steps=100, recorder=recorder, info=info).run()
@@ -32,7 +31,8 @@ class SegmentRecorder:
     Rows reach the disk every `flush_rows` rows or `flush_seconds` seconds, and at the end. Written rows survive a crash
     of the process, and a run without an end is `interrupted`. Raises `StoreFull` when no space is left and another
     `StoreError` when the store cannot be used; on construction, if that is known by then. Segments are numbered from
-    `first_segment`: who records a run again, after `discard_run`, gives a number that was never used for it.
+    `first_segment`: who records a run again, after `discard_run`, gives a number that was never used for it. With
+    `together`, the last rows of a run are written with those of other runs, and the run counts as running until then.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class SegmentRecorder:
         merge_patience_s: float = 0.25,
         merge: bool = True,
         first_segment: int = 0,
+        together: SharedSegment | None = None,
     ) -> None:
         self.path = Path(path)
         refuse_unusable(self.path)
@@ -53,6 +54,7 @@ class SegmentRecorder:
         self._flush_rows, self._flush_seconds = flush_rows, flush_seconds
         self._merge_patience_s = merge_patience_s
         self._merges = merge
+        self._together = together
         self._info: RunInfo | None = None
         self._live: int | None = None
         self._first_segment = first_segment
@@ -108,6 +110,10 @@ class SegmentRecorder:
             ]
             self._seq += len(end.accounts)
         tables["runs"] = [[value] for value in run_row(run, end)]
+        if self._together is not None and self._live is not None:
+            self._together.add(run.run_id, tables, self._live)
+            self._info, self._live, self._actions, self._snapshots = None, None, [], []
+            return
         try:
             self._write(tables)
             self._folder.close_live(run.run_id)

@@ -37,6 +37,21 @@ def test_a_read_is_repeated_after_every_change() -> None:
     assert fork.copy().read_once("balance", lambda: 1) == 1
 
 
+def test_copies_share_what_they_read_until_one_writes() -> None:
+    fork = Fork.empty()
+    fork.set_balance(ALICE, 5)
+    one, other = fork.copy(share_reads=True), fork.copy(share_reads=True)
+    assert one.read_once("balance", lambda: one.balance(ALICE)) == 5
+    assert other.read_once("balance", lambda: 1) == 5
+    with other.snapshot():
+        other.set_balance(ALICE, 6)
+        assert other.read_once("balance", lambda: other.balance(ALICE)) == 6
+    assert one.read_once("balance", lambda: 1) == 5
+    fork.set_balance(ALICE, 7)
+    assert fork.copy(share_reads=True).read_once("balance", lambda: 7) == 7
+    assert one.read_once("balance", lambda: 1) == 5
+
+
 def test_digests_follow_the_state() -> None:
     fork = Fork.empty()
     first = fork.digest()

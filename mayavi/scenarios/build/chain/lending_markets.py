@@ -106,6 +106,11 @@ def price_feeds(fork: Fork, symbol: str, markets: Iterable[str]) -> list[str]:
 
     Where no market lists the token it is Chainlink's feed of its dollar price.
     """
+    used = sorted({*markets})
+    return list(fork.read_once(("price feeds", symbol, *used), lambda: _price_feeds(fork, symbol, used)))
+
+
+def _price_feeds(fork: Fork, symbol: str, markets: Iterable[str]) -> list[str]:
     from mayavi.protocols.aave.market import AaveV3
 
     found: dict[bytes, None] = {}

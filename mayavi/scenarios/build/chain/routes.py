@@ -32,6 +32,10 @@ def route_between(fork: Fork, token: str, other: str) -> RouteLike | None:
 
 def deepest_pool(fork: Fork, token: str, other: str) -> int | None:
     """Return the fee of the pool of both tokens that holds most of `other`; None if there is none."""
+    return fork.read_once(("deepest pool", token, other, len(fork.labels)), lambda: _deepest(fork, token, other))
+
+
+def _deepest(fork: Fork, token: str, other: str) -> int | None:
     found: list[tuple[int, int]] = []
     for label, address in fork.labels.items():
         tokens = pool_tokens(label) if label.startswith("UniswapV3.") and "/" in label else None

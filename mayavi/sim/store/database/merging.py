@@ -98,7 +98,8 @@ def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged
             connection.execute("BEGIN")
             _insert(connection, todo)
         left = [each for each in waiting if each not in todo]
-        ended = [run for run in live if not run.alive and run.run_id not in {each.run_id for each in left}]
+        later = {run_id for each in left for run_id in each.run_ids}
+        ended = [run for run in live if not run.alive and run.run_id not in later]
         _end_interrupted(connection, [run for run in ended if run.run_id not in removed])
         _delete(connection, removed)
         names = listed([each.name for each in segments])

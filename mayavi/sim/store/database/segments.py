@@ -27,11 +27,16 @@ from mayavi.sim.store.database.parquet import Value, parquet_bytes
 from mayavi.sim.store.database.schema import TABLES, VERSION
 
 _ABANDONED_S = 600.0
+_TOGETHER = "runs.txt"
+"""File that lists the runs of a segment of several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows of one run that may not be in the database yet. `name` is unique for all time."""
+    """Rows of one run, or of several that ended together, that may not be in the database yet.
+
+    `name` is unique for all time. `run_id` is the run, or the sweep, or the name of several runs together.
+    """
 
     folder: Path
     run_id: str
@@ -41,6 +46,14 @@ class Segment:
     def name(self) -> str:
         """Name under which the database notes that it was merged."""
         return self.folder.name
+
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """The runs that it has rows of."""
+        try:
+            return tuple((self.folder / _TOGETHER).read_text(encoding="ascii").split())
+        except FileNotFoundError:
+            return (self.run_id,)
 
     def file(self, table: str) -> Path:
         """Path of its rows of `table`; the file exists if there are any."""
@@ -80,8 +93,10 @@ class SegmentFolder:
 
     # Rows
 
-    def write(self, owner: str, number: int, tables: Mapping[str, Sequence[Sequence[Value]]]) -> Segment:
-        """Write rows of the run `owner` as its segment `number`, atomically.
+    def write(
+        self, owner: str, number: int, tables: Mapping[str, Sequence[Sequence[Value]]], run_ids: Sequence[str] = ()
+    ) -> Segment:
+        """Write rows of the run `owner` as its segment `number`, atomically; of several runs if `run_ids` are given.
 
         Each table is given as its columns, in the order of the schema.
         """
@@ -90,6 +105,8 @@ class SegmentFolder:
         with explain_write_errors(self.root):
             try:
                 unfinished.mkdir()
+                if run_ids:
+                    (unfinished / _TOGETHER).write_text("\n".join(run_ids), encoding="ascii")
                 for table, columns in tables.items():
                     kinds = TABLES[table].items()
                     content = parquet_bytes(

@@ -98,7 +98,7 @@ def _create_views(
         kept = f" WHERE NOT list_contains({listed(removed)}, {owner_column(table)})" if removed else ""
         parts = [f"SELECT {', '.join(columns)} FROM {database}.main.{table}{kept}"]
         if table in present:
-            parts.append(rows_select(table, waiting))
+            parts.append(f"SELECT * FROM ({rows_select(table, waiting)}){kept}")
         if table == "runs" and shown:
             parts.append(interrupted_select(shown))
         rows = " UNION ALL ".join(parts)
@@ -111,7 +111,7 @@ def _without_end(
     """Return the live runs whose end is neither in the table `runs` nor in a segment."""
     if not live:
         return []
-    ended = {each.run_id for each in waiting if each.file("runs").exists()}
+    ended = {run_id for each in waiting if each.file("runs").exists() for run_id in each.run_ids}
     names = listed([run.run_id for run in live])
     ended |= {
         run_id

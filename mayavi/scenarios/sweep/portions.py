@@ -1,0 +1,30 @@
+"""Divide the tasks of a sweep into portions, each run and stored together: short runs would be all files otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mayavi.scenarios.sweep.plan import Task
+
+PORTION_S = 2.0
+"""Seconds that a portion takes, about: what a killed process loses, and how long nothing is reported."""
+MOST_TASKS = 64
+
+
+class Portions(Iterator[list[Task]]):
+    """Portions of `tasks` for `jobs` processes: first single tasks, then as many as take two seconds."""
+
+    def __init__(self, tasks: Sequence[Task], jobs: int) -> None:
+        self._tasks, self._jobs, self._next, self._size = tasks, jobs, 0, 1
+
+    def __next__(self) -> list[Task]:
+        start = self._next
+        fair = -(-(len(self._tasks) - start) // self._jobs)  # all processes end at about the same time
+        self._next = start + max(1, min(self._size, fair))
+        if start >= len(self._tasks):
+            raise StopIteration
+        return list(self._tasks[start : self._next])
+
+    def took(self, tasks: int, seconds: float) -> None:
+        """Note how long the runs of a portion took; later portions have so many that they take two seconds."""
+        self._size = max(1, min(MOST_TASKS, int(PORTION_S * tasks / max(seconds, 1e-6))))
