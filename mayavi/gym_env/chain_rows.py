@@ -29,6 +29,8 @@ class ChainRowsEnv(RowsEnv[C]):
     """
 
     takes_world: ClassVar[bool] = True
+    keeps_paths: ClassVar[bool] = True
+    """Whether recorded paths of other processes are taken up."""
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class ChainRowsEnv(RowsEnv[C]):
         """Identity of the world that all episodes start from."""
         self.world_name = name_of(fork)
         start = fork if fork.fetches_missing else fork.frozen()
-        cache = None if fork.fetches_missing else PathCache(self.world_digest)
+        cache = PathCache(self.world_digest) if self.keeps_paths and not fork.fetches_missing else None
         self.fleet = Fleet(start, rows, lacking=remedy, specialise=specialise, cache=cache)
 
     @abstractmethod

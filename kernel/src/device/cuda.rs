@@ -39,6 +39,19 @@ pub struct Kernel {
     pub local_bytes: i32,
 }
 
+/// The text of a kernel, and the kernel once it is compiled: finding that by its text takes longer than starting it.
+#[derive(Default)]
+pub struct Text {
+    pub text: String,
+    kernel: OnceLock<Kernel>,
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self { text, kernel: OnceLock::new() }
+    }
+}
+
 type Kernels = HashMap<(c_int, String), Arc<OnceLock<Result<Kernel, String>>>>;
 
 /// A device in use by one thread; its memory is given back at the end.
@@ -191,7 +204,7 @@ impl Cuda {
     /// Have a stream run a kernel with so many threads, so many in a block, and do not wait. Memory is that of others.
     pub fn start(
         &mut self,
-        text: &str,
+        text: &Text,
         name: &str,
         threads: [u32; 2],
         given: &[Argument],
@@ -199,7 +212,13 @@ impl Cuda {
     ) -> Result<(), String> {
         // SAFETY: the context was retained when the device was opened.
         self.driver.check(unsafe { (self.driver.use_context)(self.context) }, "using the device")?;
-        let kernel = self.compile(text, name)?;
+        let kernel = match text.kernel.get() {
+            Some(kernel) => *kernel,
+            None => {
+                let kernel = self.compile(&text.text, name)?;
+                *text.kernel.get_or_init(|| kernel)
+            }
+        };
         self.enqueue(kernel, threads, given, stream)
     }
 

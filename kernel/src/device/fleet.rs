@@ -8,27 +8,32 @@ use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use super::{
     Device,
     binding::{DeviceError, Took},
-    layout::{Chain, Wiring, indexes_of},
+    cuda::Text,
+    layout::{Chain, Kept, Wiring, indexes_of},
     rows::{self, Ground},
 };
 use crate::{
     native::ptx::{
         emulator::Argument,
-        step::{Style, print_renewal},
+        step::{Style, Tier, print_renewal},
     },
     rows::{fleet::Fleet, program::Program},
 };
 
-/// Kernels as text.
+/// The kernels of a step: one for words of the sizes that were seen, and perhaps one for words of any size, which takes
+/// the rows that the first one leaves out.
 #[derive(Default)]
-struct Texts {
-    step: String,
-    renewal: String,
+struct Kernels {
+    step: Text,
+    wide: Option<Text>,
+    /// How often the paths of the program had been forgotten.
+    generation: Option<u64>,
 }
 
 /// A program whose known paths are one kernel, over rows in planes of limbs.
 #[pyclass(module = "mayavi._kernel", frozen)]
 pub struct DeviceFleet {
+    name: String,
     device: Mutex<Device>,
     wiring: Wiring,
     /// Threads of a block.
@@ -36,8 +41,10 @@ pub struct DeviceFleet {
     renewed: Vec<u32>,
     /// What rows keep; kernels over the same rows share it.
     chain: Arc<Mutex<Chain>>,
-    texts: Mutex<Texts>,
-    generation: Mutex<Option<u64>>,
+    /// In use, and printed to be used next.
+    kernels: Mutex<Arc<Kernels>>,
+    next: Mutex<Arc<Kernels>>,
+    renewal: Mutex<Arc<Text>>,
 }
 
 fn locked<T>(place: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -71,13 +78,15 @@ impl DeviceFleet {
         let style = Style { registers, called_products: products };
         let wiring = Wiring::new(program, &given, &fixed, &outputs, style).map_err(PyValueError::new_err)?;
         Ok(Self {
+            name: device.to_owned(),
             device: Mutex::new(Device::open(device).map_err(DeviceError::new_err)?),
             wiring,
             threads,
             renewed,
             chain: like.map_or_else(|| Arc::new(Mutex::new(Chain::new())), |like| Arc::clone(&like.chain)),
-            texts: Mutex::default(),
-            generation: Mutex::default(),
+            kernels: Mutex::default(),
+            next: Mutex::default(),
+            renewal: Mutex::default(),
         })
     }
 
@@ -93,9 +102,9 @@ impl DeviceFleet {
     }
 
     /// Print the kernels of all paths that rows of the fleet took, up to `most` of them. The first `starts` rows of the
-    /// fleet stand where episodes begin; after that a row adds fewer than `spread` entries to a mapping. `wide` kernels
-    /// take words of any size, not only of the sizes that were seen, and are slower. Returns how many paths there are;
-    /// what is kept may have grown.
+    /// fleet stand where episodes begin; after that a row adds fewer than `spread` entries to a mapping. With `wide` a
+    /// second kernel takes the rows whose words are wider than those that were seen. They are used after `adopt`, and
+    /// compiled before. Returns how many paths there are; what is kept may have grown.
     #[pyo3(signature = (fleet, program, starts, spread, most=255, wide=false))]
     #[allow(clippy::too_many_arguments)]
     fn print(
@@ -112,56 +121,66 @@ impl DeviceFleet {
         let all = all.ok_or_else(|| DeviceError::new_err("transactions are not replayed"))?;
         let rows = &rows[..starts.min(rows.len())];
         let printed = py.detach(|| {
-            let mut tree = all.device_tree(program, 1, most)?;
-            if wide {
-                tree.likely.clear();
-            }
-            let (leaves, generation) = (tree.leaves.len(), tree.generation);
+            let tree = all.device_tree(program, 1, most)?;
             let mut chain = locked(&self.chain);
             let indexes = indexes_of(Ground { world, settings }, all, &tree, rows, spread)?;
-            let step = self.wiring.print(all, &mut chain, tree, &indexes)?;
-            Ok::<_, String>((step, leaves, generation))
+            let mut print = |wide| self.wiring.print(all, &mut chain, &tree, &indexes, wide).map(Text::from);
+            let (step, wide) = (print(false)?, wide.then(|| print(true)).transpose()?);
+            Ok::<_, String>((Kernels { step, wide, generation: Some(tree.generation) }, tree.leaves.len()))
         });
-        let (step, leaves, generation) = printed.map_err(DeviceError::new_err)?;
-        locked(&self.texts).step = step;
-        *locked(&self.generation) = Some(generation);
+        let (kernels, leaves) = printed.map_err(DeviceError::new_err)?;
+        *locked(&self.next) = Arc::new(kernels);
         self.print_renewal();
         Ok(leaves)
     }
 
     /// Whether the paths that the kernel was made of still hold on every row.
     fn is_current(&self, fleet: &Fleet, program: &Program) -> bool {
-        let generation = *locked(&self.generation);
+        let generation = locked(&self.kernels).generation;
         let current = |generation| fleet.specialiser().is_some_and(|all| all.is_current(program, generation));
         generation.is_some_and(current)
     }
 
-    /// The kernels as text: a step, and new episodes.
+    /// The kernels in use as text: a step, and new episodes.
     fn ptx(&self) -> (String, String) {
-        let texts = locked(&self.texts);
-        (texts.step.clone(), texts.renewal.clone())
+        (locked(&self.kernels).step.text.clone(), locked(&self.renewal).text.clone())
     }
 
-    /// Compile both kernels. Returns what the one of a step took and uses.
+    /// Compile what was printed last, while steps may go on. Returns what the first kernel of a step took and uses.
     fn compile<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let took: Result<Took, String> = py.detach(|| {
-            let (mut device, texts) = (locked(&self.device), locked(&self.texts));
-            if let Device::Cuda(cuda) = &mut *device {
-                cuda.compile(&texts.renewal, "renew")?;
-                cuda.compile(&texts.step, "step")?;
+            let (mut device, next) = (Device::open(&self.name)?, Arc::clone(&locked(&self.next)));
+            if let Device::Cuda(cuda) = &mut device {
+                if let Some(wide) = &next.wide {
+                    cuda.compile(&wide.text, "step")?;
+                }
+                cuda.compile(&next.step.text, "step")?;
             }
             Ok(Took::of(&device))
         });
         took.map_err(DeviceError::new_err)?.into_python(py)
     }
 
+    /// Use what was printed last from the next step on.
+    fn adopt(&self) {
+        let next = Arc::clone(&locked(&self.next));
+        *locked(&self.kernels) = next;
+    }
+
     /// Run part number `part`, from 1, of a step. `memory`: places and bytes of what is given, of what is kept, of
     /// singles, of the numbers of rows that are left out, of their count, of an order of all rows (0 for none), of
     /// leaves, and of the part that each row was left out of.
     fn step(&self, py: Python<'_>, rows: u32, part: u32, memory: Memory, stream: u64) -> PyResult<()> {
-        let counts = [rows, part].map(Argument::Number);
-        py.detach(|| self.start("step", &locked(&self.texts).step, rows, &memory, &counts, stream))
-            .map_err(DeviceError::new_err)
+        let kernels = Arc::clone(&locked(&self.kernels));
+        let tiers = match &kernels.wide {
+            None => vec![(Tier::Only, &kernels.step)],
+            Some(wide) => vec![(Tier::First, &kernels.step), (Tier::Second, wide)],
+        };
+        let start = |(tier, text): (Tier, &Text)| {
+            let counts = [rows, part, tier as u32].map(Argument::Number);
+            self.start("step", text, rows, &memory, &counts, stream)
+        };
+        py.detach(|| tiers.into_iter().try_for_each(start)).map_err(DeviceError::new_err)
     }
 
     /// Count what emulated kernels do from now on. Returns what they did since the last call: instructions of lanes,
@@ -175,7 +194,8 @@ impl DeviceFleet {
     /// given, kept and seen at the starts, which rows ended, and the start of each.
     fn renew(&self, py: Python<'_>, rows: u32, starts: u32, memory: Memory, stream: u64) -> PyResult<()> {
         let counts = [rows, starts].map(Argument::Number);
-        py.detach(|| self.start("renew", &locked(&self.texts).renewal, rows, &memory, &counts, stream))
+        let renewal = Arc::clone(&locked(&self.renewal));
+        py.detach(|| self.start("renew", &renewal, rows, &memory, &counts, stream))
             .map_err(DeviceError::new_err)
     }
 
@@ -192,17 +212,18 @@ impl DeviceFleet {
         let chain = locked(&self.chain);
         let wanted = chain.since(first);
         let width: u32 = wanted.iter().map(|kept| kept.width()).sum();
-        let (world, settings, all, _) = fleet.parts();
-        let mut limbs = Vec::with_capacity(rows.len() * width as usize);
-        for row in &rows {
-            rows::read(Ground { world, settings }, &mut all[*row], wanted, &mut limbs)
-                .map_err(|failure| failure.into_python(py))?;
-        }
+        let limbs = vec![Vec::with_capacity(width as usize); rows.len()];
+        let limbs = py.detach(|| {
+            fleet.share(&rows, limbs, |world, settings, _, row, limbs| {
+                rows::read(Ground { world, settings }, row, wanted, limbs)
+            })
+        });
+        let limbs = limbs.map_err(|failure| failure.into_python(py))?;
         let found = PyArray2::<u64>::zeros(py, [width as usize, rows.len()], false);
         // SAFETY: the array was made a line above and nothing else refers to it.
         let mut view = unsafe { found.as_array_mut() };
-        for (at, limb) in limbs.into_iter().enumerate() {
-            view[[at % width as usize, at / width as usize]] = limb;
+        for (row, limbs) in limbs.into_iter().enumerate() {
+            limbs.into_iter().enumerate().for_each(|(plane, limb)| view[[plane, row]] = limb);
         }
         Ok(found)
     }
@@ -221,15 +242,15 @@ impl DeviceFleet {
         if limbs.shape() != [chain.planes() as usize, rows.len()] || starts.len() != rows.len() {
             return Err(PyValueError::new_err("planes of another shape than the rows'"));
         }
-        let (world, settings, all, _) = fleet.parts();
         let view = limbs.as_array();
-        for (at, (row, start)) in rows.iter().zip(&starts).enumerate() {
-            all[*row] = all[*start].clone();
-            let limbs = view.column(at).to_vec();
-            rows::write(Ground { world, settings }, &mut all[*row], &chain.all, &limbs)
-                .map_err(|failure| failure.into_python(py))?;
-        }
-        Ok(())
+        let given = starts.into_iter().enumerate().map(|(at, start)| (start, view.column(at).to_vec())).collect();
+        let written = py.detach(|| {
+            fleet.share(&rows, given, |world, settings, others, row, (start, limbs)| {
+                row.set_to(&others[*start]);
+                rows::write(Ground { world, settings }, row, &chain.all, limbs)
+            })
+        });
+        written.map(|_| ()).map_err(|failure| failure.into_python(py))
     }
 
     /// Keep whatever rows have changed since their `starts` too. Returns whether there was anything.
@@ -237,13 +258,22 @@ impl DeviceFleet {
         rows.iter().chain(&starts).try_for_each(|row| fleet.check(*row))?;
         let mut chain = locked(&self.chain);
         let before = chain.all.len();
-        let (world, settings, all, specialiser) = fleet.parts();
-        let specialiser = specialiser.ok_or_else(|| DeviceError::new_err("transactions are not replayed"))?;
-        for (row, start) in rows.iter().zip(&starts) {
-            let mut begun = all[*start].clone();
-            let found = rows::strays(Ground { world, settings }, specialiser, &chain, &mut begun, &mut all[*row])
-                .map_err(|failure| failure.into_python(py))?;
-            found.into_iter().for_each(|kept| _ = chain.place(kept));
+        let given = starts.into_iter().map(|start| (start, Vec::new())).collect();
+        let found = py.detach(|| {
+            fleet.share(&rows, given, |world, settings, others, row, (start, found)| {
+                *found = rows::strays(Ground { world, settings }, &chain, &mut others[*start].clone(), row)?;
+                Ok(())
+            })
+        });
+        let found = found.map_err(|failure| failure.into_python(py))?;
+        let specialiser = fleet.specialiser().ok_or_else(|| DeviceError::new_err("transactions are not replayed"))?;
+        for (address, stray) in found.into_iter().flat_map(|(_, found)| found) {
+            let number = |key| specialiser.slot_number(address, key);
+            let kept = match stray {
+                None => Some(Kept::Nonce(address)),
+                Some(key) => number(key).map(|number| Kept::Slot(number, address, key)),
+            };
+            chain.place(kept.ok_or_else(|| DeviceError::new_err("too many slots change for a device"))?);
         }
         let grown = chain.all.len() > before;
         drop(chain);
@@ -257,13 +287,17 @@ impl DeviceFleet {
 impl DeviceFleet {
     fn print_renewal(&self) {
         let planes = locked(&self.chain).planes();
-        locked(&self.texts).renewal = print_renewal(&self.renewed, planes, self.wiring.columns);
+        let text = print_renewal(&self.renewed, planes, self.wiring.columns);
+        let mut renewal = locked(&self.renewal);
+        if renewal.text != text {
+            *renewal = Arc::new(Text::from(text));
+        }
     }
 
     fn start(
         &self,
         name: &str,
-        text: &str,
+        text: &Text,
         rows: u32,
         memory: &[(u64, usize)],
         counts: &[Argument],

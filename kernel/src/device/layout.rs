@@ -6,7 +6,11 @@ use super::rows::{self, Ground};
 use crate::{
     native::{
         ptx::step::{self, Ending, Index, Left, Planes, Source, Space, Step, Style, Target},
-        ssa::{ir::Node, plan::Plan, reference::evaluate},
+        ssa::{
+            ir::Node,
+            plan::{Likely, Plan},
+            reference::evaluate,
+        },
     },
     rows::program::Program,
     specialise::{DeviceLeaf, DevicePlace, DeviceRead, DeviceTree, DeviceWord, Specialiser},
@@ -162,15 +166,18 @@ impl Wiring {
     }
 
     /// The kernel of a tree of paths. Whatever it reads or writes of a chain is kept from now on. `indexes` are those of
-    /// the tree's keys.
+    /// the tree's keys. A `wide` kernel takes words of any size, not only of the sizes that were seen.
     pub fn print(
         &self,
         all: &Specialiser,
         chain: &mut Chain,
-        device: DeviceTree,
+        device: &DeviceTree,
         indexes: &[Index],
+        wide: bool,
     ) -> Result<String, String> {
-        let DeviceTree { mut tree, likely, reads, leaves, keys, indexes: mut first, .. } = device;
+        let DeviceTree { likely, reads, leaves, keys, .. } = device;
+        let (mut tree, mut first) = (device.tree.clone(), device.indexes.clone());
+        let likely: &[Likely] = if wide { &[] } else { likely };
         let mut mappings = Vec::new();
         for (key, index) in keys.iter().zip(indexes) {
             let all_keys = (0..index.count).map(|further| key.at(index.base + U256::from(further))).collect();
@@ -178,7 +185,7 @@ impl Wiring {
         }
         let keyed = |index: usize| Source::Indexed { index, first: mappings[index] };
         let mut inputs = Vec::new();
-        for read in &reads {
+        for read in reads {
             inputs.push(match read {
                 DeviceRead::Input(at) => self.inputs[*at as usize],
                 DeviceRead::Block(field) => Given::Source(Source::Planes(chain.place(Kept::Block(*field)))),
@@ -189,10 +196,10 @@ impl Wiring {
         bound(&mut tree.nodes, &inputs);
         bound(&mut first.nodes, &inputs);
         let mut endings = Vec::new();
-        for leaf in &leaves {
+        for leaf in leaves {
             endings.push(self.ending(all, chain, leaf, keyed)?);
         }
-        let plans = (Plan::new(&first, &[]), Plan::of_tree(&tree, &likely));
+        let plans = (Plan::new(&first, &[]), Plan::of_tree(&tree, likely));
         let (Ok(first), Ok(plan)) = plans else { return Err("the paths cannot be made one function".to_owned()) };
         let none = Source::Planes(Planes { space: Space::Given, first: 0, width: 0 });
         let source = |given: &Given| if let Given::Source(source) = given { *source } else { none };

@@ -8,7 +8,7 @@ mod job;
 mod layout;
 mod rows;
 
-use cuda::Cuda;
+use cuda::{Cuda, Text};
 pub use cuda::describe;
 
 use crate::native::ptx::{
@@ -91,7 +91,7 @@ impl Device {
     /// All `memory`, places and bytes, is the kernel's until it has run.
     unsafe fn start(
         &mut self,
-        text: &str,
+        text: &Text,
         kernel: &str,
         [threads, block]: [u32; 2],
         given: &[Argument],
@@ -102,7 +102,7 @@ impl Device {
             Self::Emulated(emulator) => {
                 // SAFETY: promised by the caller; an emulator is done when it returns.
                 unsafe { emulator.lend(memory) };
-                emulator.launch(text, kernel, u64::from(threads), EMULATED_BLOCK, given)
+                emulator.launch(&text.text, kernel, u64::from(threads), EMULATED_BLOCK, given)
             }
         }
     }

@@ -10,7 +10,6 @@ use revm::{
 use super::layout::{Chain, Kept};
 use crate::{
     machine::{Failure, Machine, Settings, with_row},
-    specialise::Specialiser,
     storage::{overlay::Row, world::World},
     trace::BlockField,
 };
@@ -86,14 +85,14 @@ fn put(machine: &mut Machine, block: &mut BlockEnv, kept: Kept, limbs: &[u64]) -
     Ok(())
 }
 
-/// What a row has changed since its start and the device does not keep.
+/// What a row has changed since its start and the device does not keep: accounts, and the key of a slot or, for the
+/// nonce, none.
 pub fn strays(
     ground: Ground<'_>,
-    all: &Specialiser,
     chain: &Chain,
     start: &mut Row,
     row: &mut Row,
-) -> Result<Vec<Kept>, Failure> {
+) -> Result<Vec<(Address, Option<U256>)>, Failure> {
     row.overlay.flush();
     let mut found = Vec::new();
     with_row(ground.world, start, ground.settings, false, |machine, _| {
@@ -103,17 +102,14 @@ pub fn strays(
             if (before.balance, before.code_hash) != (account.info.balance, account.info.code_hash) || account.cleared {
                 return Err(Failure::Internal(format!("{address} has changed in a way that a device does not keep")));
             }
-            let nonce = Kept::Nonce(*address);
-            if before.nonce != account.info.nonce && !chain.all.contains(&nonce) {
-                found.push(nonce);
+            if before.nonce != account.info.nonce && !chain.all.contains(&Kept::Nonce(*address)) {
+                found.push((*address, None));
             }
             for (key, value) in &account.slots {
                 if chain.has_slot(*address, *key) || machine.read_stored(*address, *key)? == *value {
                     continue;
                 }
-                let number = all.slot_number(*address, *key);
-                let number = number.ok_or_else(|| Failure::Internal("too many slots change for a device".into()))?;
-                found.push(Kept::Slot(number, *address, *key));
+                found.push((*address, Some(*key)));
             }
         }
         Ok(())

@@ -18,12 +18,18 @@ use super::{
     portable::word_to_float,
     program::Program,
 };
+use revm::context::BlockEnv;
+
 use crate::{
     evm::Evm,
     machine::{Failure, Settings, with_row},
     specialise::{Fault, Mode, Runner, RunningRow, SiteStatistics, Specialiser, finish_compiling},
     stopwatch::Stopwatch,
-    storage::{identity::identity, overlay::Row, world::World},
+    storage::{
+        identity::identity,
+        overlay::{Overlay, Row},
+        world::World,
+    },
 };
 
 /// How often a thread comes back for more rows: often enough that none waits long for another at the end of a step,
@@ -65,6 +71,27 @@ impl Fleet {
     /// What reading and writing its rows needs.
     pub fn parts(&mut self) -> (&Arc<World>, &Settings, &mut [Row], Option<&Specialiser>) {
         (&self.world, &self.settings, &mut self.rows, self.specialiser.as_ref())
+    }
+
+    /// Have all threads work on some rows of this fleet, each named once, with the others at hand.
+    pub fn share<J: Send>(
+        &mut self,
+        numbers: &[usize],
+        jobs: Vec<J>,
+        work: impl Fn(&Arc<World>, &Settings, &[Row], &mut Row, &mut J) -> Result<(), Failure> + Sync,
+    ) -> Result<Vec<J>, Failure> {
+        let nowhere = || Row { overlay: Overlay::default(), block: BlockEnv::default() };
+        let taken = numbers.iter().map(|number| std::mem::replace(&mut self.rows[*number], nowhere()));
+        let mut shared: Vec<_> = taken.zip(jobs).map(|(row, job)| (row, job, Ok(()))).collect();
+        let (others, settings) = (&self.rows, &self.settings);
+        self.crew.share(&mut shared, |world, (row, job, done)| *done = work(world, settings, others, row, job));
+        let (mut all, mut failed) = (Vec::new(), Ok(()));
+        for (number, (row, job, done)) in numbers.iter().zip(shared) {
+            self.rows[*number] = row;
+            all.push(job);
+            failed = failed.and(done);
+        }
+        failed.map(|()| all)
     }
 
     /// Provide `threads` threads; reuses those of the last run if the number is equal.
@@ -355,6 +382,11 @@ impl Fleet {
     /// Wait until all paths that are taken often are compiled; steps never wait for that.
     fn finish_compiling(&self, py: Python<'_>) {
         py.detach(finish_compiling);
+    }
+
+    /// Record every path of programs from now on, at whatever cost, and make no machine code of them: a device does.
+    fn record_all_paths(&self) {
+        self.specialiser.iter().for_each(Specialiser::be_thorough);
     }
 
     /// Bytes held by each row.

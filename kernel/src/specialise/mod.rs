@@ -15,7 +15,10 @@ pub mod sites;
 mod statistics;
 pub mod views;
 
-use std::sync::{Arc, Mutex, RwLock, atomic::AtomicUsize};
+use std::sync::{
+    Arc, Mutex, RwLock,
+    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+};
 
 use revm::{
     context::{BlockEnv, TxEnv, result::ExecutionResult},
@@ -146,6 +149,8 @@ pub struct Specialiser {
     settings: Settings,
     /// Accounts that programs touch, by number.
     accounts: Mutex<Vec<Address>>,
+    /// Whether every path of a program is recorded, at whatever cost, and none becomes machine code.
+    thorough: AtomicBool,
     fault: Option<Fault>,
 }
 
@@ -171,8 +176,18 @@ impl Specialiser {
             waiting: Waiting::default(),
             settings: *settings,
             accounts: Mutex::default(),
+            thorough: AtomicBool::default(),
             fault,
         })
+    }
+
+    /// Record every path of programs from now on, at whatever cost: others make code of them.
+    pub fn be_thorough(&self) {
+        self.thorough.store(true, Relaxed);
+    }
+
+    fn is_thorough(&self) -> bool {
+        self.thorough.load(Relaxed)
     }
 
     fn view<'a>(&'a self, machine: &'a mut Machine, block: &'a BlockEnv, call: &Call<'a>) -> RowView<'a> {

@@ -14,8 +14,10 @@ from mayavi.gym_env.lending.env import LendingRowsEnv
 
 MOST_ROOM = 256
 """Rows that are played on the processor at once."""
-MOST_ROUNDS = 12
-"""Rounds of episodes before the first kernel; fewer if a round finds no new path."""
+MOST_ROUNDS = 24
+"""Rounds of episodes before the first kernel."""
+QUIET_ROUNDS = 4
+"""Rounds in a row without a new path after which no further one is played."""
 
 
 class HostRows:
@@ -25,6 +27,7 @@ class HostRows:
         self.env, self.parts, self.starts = env, parts, starts
         self.table, self.kernel = parts[-1].wiring.table, parts[-1].kernel
         self.fleet = env.fleet._fleet
+        self.fleet.record_all_paths()
         self.room = np.arange(starts, env.rows)
 
     def read_starts(self, first: int = 0) -> Limbs:
@@ -35,13 +38,20 @@ class HostRows:
         """Let the first rows of the room be rows that began at `entries`, and keep what `kept` says."""
         self.kernel.write(self.fleet, self.room[: len(entries)].tolist(), entries.tolist(), kept)
 
-    def play(self, part: Part, which: NDArray[np.intp], given: Limbs, singles: NDArray[np.float32]) -> None:
+    def play(
+        self,
+        part: Part,
+        which: NDArray[np.intp],
+        given: Limbs,
+        singles: NDArray[np.float32],
+        threads: int | None = None,
+    ) -> None:
         """Play a part of a step with the rows `which` of the room; its outputs go into `given` and `singles`."""
         if not len(which):
             return
         wiring, own, seen = part.wiring, np.ascontiguousarray(given[:, which]), singles[which]
         inputs = wiring.program_inputs(own)
-        found = self.env.fleet.run(wiring.program, threads=self.env.threads, only=self.room[which], **inputs)
+        found = self.env.fleet.run(wiring.program, threads=threads or self.env.threads, only=self.room[which], **inputs)
         wiring.take_outputs(found, own, seen)
         given[:, which], singles[which] = own, seen
 
@@ -60,14 +70,17 @@ class HostRows:
         return sum(each["paths"] for each in self.env.fleet.program_statistics() if each["calls"])
 
     def learn(self, given: Limbs, kept: Limbs, prices: NDArray[np.int64]) -> None:
-        """Play episodes of the table until no new path of a step comes up."""
-        rng, known = np.random.default_rng(21), 0
+        """Play episodes of the table until no new path of a step comes up.
+
+        One thread does: the same paths in every process give the same kernels, which the driver has compiled before.
+        """
+        rng, known, quiet = np.random.default_rng(21), 0, 0
         for at in range(MOST_ROUNDS):
             self._learn_round(rng, given, kept, prices, at)
-            found = self.paths()
-            if at > 2 and found == known:
+            quiet = quiet + 1 if self.paths() == known else 0
+            if quiet == QUIET_ROUNDS:
                 break
-            known = found
+            known = self.paths()
 
     def _learn_round(
         self, rng: np.random.Generator, given: Limbs, kept: Limbs, prices: NDArray[np.int64], at: int
@@ -86,7 +99,7 @@ class HostRows:
             if env.feed is not None:
                 playing[planes["price_e8"]] = prices[entries, min(step + 1, horizon)]
             for part in self.parts:
-                self.play(part, every, playing, singles)
+                self.play(part, every, playing, singles, threads=1)
 
 
 def draw_actions(env: LendingRowsEnv[Any], rng: np.random.Generator, rows: int) -> NDArray[Any]:

@@ -28,7 +28,8 @@ def whole_environment(kind: type[RowsEnv[Any]]) -> type[LendingRowsEnv[Any]]:
             f"'{kind.name}' does not run on a device: its step is not one program from action to reward",
             "leave the device out; borrower environments run there: aave, aave-shock, compound",
         )
-    return type(kind.__name__, (kind,), {"most_whole_rows": 1 << 40})
+    # Paths of other processes would come in another order: the driver finds a kernel by its text.
+    return type(kind.__name__, (kind,), {"most_whole_rows": 1 << 40, "keeps_paths": False})
 
 
 def wired(env: LendingRowsEnv[Any]) -> list[Wiring]:

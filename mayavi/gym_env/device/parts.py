@@ -33,6 +33,8 @@ class Part:
     kernel: DeviceFleet
     leaves: int = 0
     """Paths of the kernel."""
+    printed: int = 0
+    """Paths of the kernel that was printed last."""
     took: dict[str, float] | None = None
     """What compiling it took, and what it uses."""
     left: int = 0
@@ -40,7 +42,7 @@ class Part:
     made: int = 0
     """How often the kernel was made."""
     wide: bool = False
-    """Whether it takes words of any size: slower, but only new paths leave it."""
+    """Whether a second kernel, for words of any size, takes the rows that leave the first one."""
 
 
 def make_parts(wirings: Iterable[Wiring], renewed: Sequence[int], device: str, style: Style) -> list[Part]:

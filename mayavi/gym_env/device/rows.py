@@ -26,6 +26,7 @@ from mayavi.evm.fleet import SUCCESS
 from mayavi.gym_env.configuration import EnvConfig, configured
 from mayavi.gym_env.device.host import MOST_ROOM, HostRows
 from mayavi.gym_env.device.lending import RENEWED, begun, whole_environment, wired
+from mayavi.gym_env.device.making import KernelMaker
 from mayavi.gym_env.device.memory import RowMemory, bytes_needed
 from mayavi.gym_env.device.parts import Style, make_parts
 from mayavi.gym_env.registry import entry, split_name
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from mayavi.worlds.source import WorldSource
 
 EMULATED = "emulated"
-PATIENCE = 4_096
-"""Steps that the processor had to play after which the kernels are made again; then twice as many, and so on."""
+PATIENCE = 256
+"""Steps that the processor had to play after which kernels are made again; then twice as many, and so on."""
 
 
 class DeviceRows:
@@ -85,8 +86,10 @@ class DeviceRows:
         self.left = 0
         """Steps of rows that the processor had to play, or to finish."""
         self._memory: RowMemory | None = None
-        self._patience = PATIENCE
-        self._grow()
+        # A step adds at most one entry to a mapping: the round of a price.
+        self._maker = KernelMaker(self.host, self.config.horizon + 2, self.style.most_leaves)
+        self._patience, self._waiting = PATIENCE, 0
+        self._maker.make()
         try:
             self.host.kernel.require(bytes_needed(wirings[0].table, self.host.kernel.planes, rows, starts))
         except DeviceError as error:
@@ -126,24 +129,16 @@ class DeviceRows:
         """Order in which threads took the rows for the last transactions; None for that of their numbers."""
         self._history = torch.zeros((self.config.horizon, self.rows), dtype=kind, device=device)
 
-    def _grow(self) -> None:
-        """Make the kernels of all paths that are known."""
-        planes = self.host.kernel.planes
-        # A step adds at most one entry to a mapping: the round of a price.
-        starts, spread, most = len(self.table), self.config.horizon + 2, self.style.most_leaves
-        try:
-            for part in self.parts:
-                # What leaves a kernel that was made again had wider words, rather than another path.
-                part.wide |= part.made > 1 and part.left > 0
-                part.leaves = part.kernel.print(self.host.fleet, part.wiring.program, starts, spread, most, part.wide)
-                part.left, part.made = 0, part.made + 1
-            for part in self.parts:
-                part.took = part.kernel.compile()
-        except DeviceError as error:
-            raise explained(error) from None
+    def _grow(self, *, at_once: bool) -> None:
+        """Make kernels of all paths that are known."""
+        planes = len(self.memory.kept)
+        if at_once:
+            self._maker.make()
+        else:
+            self._maker.begin()
         self._waiting = 0
-        if self._memory is not None and self.host.kernel.planes > planes:
-            self._memory.keep_more(self.host.read_starts(planes))
+        if self.host.kernel.planes > planes:
+            self.memory.keep_more(self.host.read_starts(planes))
 
     # -- episodes and steps -------------------------------------------------------------------------------------------
 
@@ -167,6 +162,7 @@ class DeviceRows:
         import torch
 
         memory = self.memory
+        self._maker.adopt()
         self._take_actions(actions)
         given = actions if actions.ndim == 1 else actions[:, 0]
         self._history.scatter_(0, self.steps[None], given[None].to(self._history.dtype))
@@ -234,11 +230,11 @@ class DeviceRows:
         if not host.is_current():
             # Something that was taken for constant has changed: no row may be stepped by these kernels any more.
             host.learn(self._begun, host.read_starts(), self._paths_e8)
-            self._grow()
+            self._grow(at_once=True)
         elif self._waiting >= self._patience:
             # New paths, or values wider than those seen so far.
             self._patience *= 2
-            self._grow()
+            self._grow(at_once=False)
 
     # -- saving -------------------------------------------------------------------------------------------------------
 
@@ -300,4 +296,5 @@ class DeviceRows:
 
     def close(self) -> None:
         """Let go of the device's memory; it is given back when nothing else holds its tensors."""
+        self._maker.close()
         self._memory = None

@@ -8,7 +8,7 @@ use revm::primitives::U256;
 
 use super::{
     HEAD,
-    assembler::{Assembler, Half},
+    assembler::{Assembler, Half, Predicate},
     floats,
     functions::{Functions, Unsupported},
     printer::{Frame, Printer},
@@ -115,8 +115,19 @@ pub struct Style {
     pub called_products: usize,
 }
 
-/// The kernel's parameters: places, then how many rows there are.
-const PARAMETERS: [(&str, &str); 10] = [
+/// Which rows a kernel takes, and what becomes of those whose guards fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// All that wait for no one; others are left to the processor.
+    Only = 0,
+    /// The same, but others are left to another kernel.
+    First = 1,
+    /// Those that the first kernel left out of this part.
+    Second = 2,
+}
+
+/// The kernel's parameters: places, then how many rows there are, the part of the step, and the tier.
+const PARAMETERS: [(&str, &str); 11] = [
     ("u64", "given"),
     ("u64", "kept"),
     ("u64", "singles"),
@@ -127,6 +138,7 @@ const PARAMETERS: [(&str, &str); 10] = [
     ("u64", "parts"),
     ("u32", "count"),
     ("u32", "part"),
+    ("u32", "tier"),
 ];
 
 struct Row<'a> {
@@ -136,6 +148,9 @@ struct Row<'a> {
     /// Where the singles of this row begin, and where the number of its leaf goes.
     singles: Limb,
     leaf: Limb,
+    /// Where the part stands that it was left out of, and whether it was left out of this one.
+    part: Limb,
+    is_second: Predicate,
     made: HashMap<u32, Limb>,
     /// How far each index is beyond its base.
     indexes: Vec<Half>,
@@ -238,6 +253,8 @@ impl Frame for Row<'_> {
         }
         let number = out.half("mov.b32", &[&leaf]);
         out.line(format_args!("st.global.b32 [{}], {number}", self.leaf));
+        let none = out.half("mov.b32", &[&0]);
+        out.line(format_args!("@{} st.global.b32 [{}], {none}", self.is_second, self.part));
         out.line(format_args!("ret"));
         self.made.clear();
     }
@@ -255,9 +272,11 @@ pub fn print(first: &Plan, plan: &Plan, step: &Step<'_>) -> Result<String, Unsup
     let beyond = out.test("setp.ge.u32", &[&index, &count]);
     out.line(format_args!("@{beyond} ret"));
     let row = ordered(&mut out, index);
-    let left_before = part_of(&mut out, row);
-    let waits = out.half("ld.global.b32", &[&format_args!("[{left_before}]")]);
-    let waits = out.test("setp.ne.u32", &[&waits, &0]);
+    let (own_part, tier, part) = (part_of(&mut out, row), number(&mut out, "tier"), number(&mut out, "part"));
+    let is_second = out.test("setp.eq.u32", &[&tier, &(Tier::Second as u32)]);
+    let taken = out.half("selp.b32", &[&part, &0, &is_second]);
+    let waits = out.half("ld.global.b32", &[&format_args!("[{own_part}]")]);
+    let waits = out.test("setp.ne.u32", &[&waits, &taken]);
     out.line(format_args!("@{waits} ret"));
     let (singles, leaves) = (place(&mut out, "singles"), place(&mut out, "leaves"));
     let frame = Row {
@@ -266,6 +285,8 @@ pub fn print(first: &Plan, plan: &Plan, step: &Step<'_>) -> Result<String, Unsup
         kept: Table::new(&mut out, "kept", row, count),
         singles: out.limb("mad.wide.u32", &[&row, &(4 * step.columns), &singles]),
         leaf: out.limb("mad.wide.u32", &[&row, &4, &leaves]),
+        part: own_part,
+        is_second,
         made: HashMap::new(),
         indexes: Vec::new(),
     };
@@ -276,13 +297,15 @@ pub fn print(first: &Plan, plan: &Plan, step: &Step<'_>) -> Result<String, Unsup
     printer.print(&lowered.writer.code)?;
     let mut out = printer.out;
     out.place(LEFT);
+    let none = out.half("mov.b32", &[&0]);
+    out.line(format_args!("st.global.b32 [{leaf}], {none}"));
+    out.line(format_args!("st.global.b32 [{own_part}], {part}"));
+    let is_first = out.test("setp.eq.u32", &[&tier, &(Tier::First as u32)]);
+    out.line(format_args!("@{is_first} ret"));
     let (list, counter) = (place(&mut out, "left"), place(&mut out, "counter"));
     let at = out.half("atom.global.add.u32", &[&format_args!("[{counter}]"), &1]);
     let into = out.limb("mad.wide.u32", &[&at, &4, &list]);
     out.line(format_args!("st.global.b32 [{into}], {row}"));
-    let (none, part, parts) = (out.half("mov.b32", &[&0]), number(&mut out, "part"), part_of(&mut out, row));
-    out.line(format_args!("st.global.b32 [{leaf}], {none}"));
-    out.line(format_args!("st.global.b32 [{parts}], {part}"));
     out.line(format_args!("ret"));
     let mut kernel = entry("step", &PARAMETERS, &out.body());
     if step.style.registers > 0 {

@@ -1,6 +1,6 @@
 //! Paths of a program for a device: their tree, and where what they read and write lies.
 
-use revm::primitives::{Address, HashMap, U256};
+use revm::primitives::{Address, HashMap, HashSet, U256};
 
 use super::{
     branches::{Wanted, branch, native_guard},
@@ -144,13 +144,41 @@ fn wanted_nodes(graph: &Graph, path: &Wanted<'_>) -> Vec<Node> {
     nodes.filter(|node| graph.as_constant(*node).is_none()).collect()
 }
 
+/// All that `wanted` is made of, operands first, in the order in which it is wanted.
+fn in_turn(graph: &Graph, wanted: impl Iterator<Item = Node>) -> Vec<Node> {
+    let (mut found, mut known, mut open) = (Vec::new(), HashSet::<Node>::default(), Vec::new());
+    for node in wanted {
+        open.push((node, false));
+        while let Some((node, is_ready)) = open.pop() {
+            if is_ready {
+                found.push(node);
+            } else if known.insert(node) {
+                open.push((node, true));
+                let first = open.len();
+                if !is_leaf(graph.expression(node)) {
+                    graph.operands(node, |operand| open.push((operand, false)));
+                }
+                open[first..].reverse();
+            }
+        }
+    }
+    found
+}
+
 impl DeviceTree {
+    /// The first `most` of these paths that have their place on a device. The same paths give the same tree, in whichever
+    /// order they came up.
     pub fn new(graph: &Graph, generation: u64, mut paths: Vec<Wanted<'_>>, most: usize) -> Result<Self, String> {
-        let mut keys = Keys { graph, all: Vec::new(), known: HashMap::default() };
+        let none = || Keys { graph, all: Vec::new(), known: HashMap::default() };
+        let mut keys = none();
         paths.retain(|path| keys.cover(path));
         paths.truncate(most);
+        let values = |path: &Wanted<'_>| path.guards.iter().map(|(_, value)| *value).collect::<Vec<_>>();
+        paths.sort_by_cached_key(values);
+        keys = none();
+        paths.retain(|path| keys.cover(path));
         let nodes = paths.iter().flat_map(|path| wanted_nodes(graph, path));
-        let nodes = cone(graph, nodes.chain(keys.all.iter().map(|key| key.index)), false);
+        let nodes = in_turn(graph, nodes.chain(keys.all.iter().map(|key| key.index)));
         let reads: Vec<Node> = nodes.iter().copied().filter(|node| is_leaf(graph.expression(*node))).collect();
         let mut maker = Maker { graph, builder: Builder::new(), made: HashMap::default() };
         for (word, read) in reads.iter().enumerate() {

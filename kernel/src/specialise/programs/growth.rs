@@ -12,6 +12,8 @@ use crate::trace::{End, Node, Values};
 const WARM: u32 = 24;
 /// Rows of one path whose values say how wide its words are.
 const MOST_SAMPLES: usize = 24;
+/// The same where the paths are for a device: rows with wider words than those before, after the first ones.
+const MOST_WIDER: usize = 256;
 /// Paths of one program that may become code, and those that are.
 const MOST_TAKEN: usize = 256;
 const MOST_PATHS: usize = 96;
@@ -23,7 +25,24 @@ struct Taken {
     hits: u32,
     reads: Vec<Node>,
     rows: Vec<Vec<U256>>,
+    /// The bits of what was read so far, at most.
+    widest: Vec<usize>,
     is_code: bool,
+}
+
+impl Taken {
+    /// Keep a row that reads something wider than all before.
+    fn keep_wider(&mut self, row: Vec<U256>) {
+        self.widest.resize(row.len(), 0);
+        let mut wider = false;
+        for (widest, value) in self.widest.iter_mut().zip(&row) {
+            wider |= value.bit_len() > *widest;
+            *widest = value.bit_len().max(*widest);
+        }
+        if self.rows.len() < MOST_SAMPLES || (wider && self.rows.len() < MOST_WIDER) {
+            self.rows.push(row);
+        }
+    }
 }
 
 #[derive(Default)]
@@ -57,9 +76,14 @@ impl Growth {
             hits: 0,
             reads: reads_of(&paths.tree.graph, known.guards(), ending),
             rows: Vec::new(),
+            widest: Vec::new(),
             is_code: false,
         });
         taken.hits += 1;
+        if all.is_thorough() {
+            taken.keep_wider(taken.reads.iter().map(|node| values.get(*node)).collect());
+            return None;
+        }
         if taken.rows.len() < MOST_SAMPLES {
             taken.rows.push(taken.reads.iter().map(|node| values.get(*node)).collect());
         } else if taken.is_code {
@@ -91,7 +115,7 @@ impl Growth {
             let (rows, End::Transaction(ending)) = (known.rows(), paths.tree.end(*step)) else { continue };
             let reads = reads_of(&paths.tree.graph, known.guards(), ending);
             if !rows.is_empty() && rows.iter().all(|row| row.len() == reads.len()) {
-                self.taken.insert(*step, Taken { hits: WARM, reads, rows, is_code: false });
+                self.taken.insert(*step, Taken { hits: WARM, reads, rows, widest: Vec::new(), is_code: false });
             }
         }
         self.draft(all, paths)

@@ -74,7 +74,7 @@ impl ProgramSite {
     /// A row has taken a path step by step: if that happens often, it becomes code.
     pub fn warm(self: &Arc<Self>, all: &Specialiser, paths: &Paths, step: usize, values: &Values) {
         let Ok(mut growth) = self.growth.try_lock() else { return };
-        let draft = growth.note(all, paths, (self.recorded.generation(), step), values, self.pays(all.mode));
+        let draft = growth.note(all, paths, (self.recorded.generation(), step), values, self.pays(all));
         drop(growth);
         self.order(draft);
     }
@@ -136,29 +136,33 @@ impl ProgramSite {
     }
 
     /// Whether hits save twice the time that recordings and following take, but for an allowance.
-    fn pays(&self, mode: Mode) -> bool {
+    fn pays(&self, all: &Specialiser) -> bool {
         let (saved, spent) = self.recorded.counts.balance();
-        mode == Mode::Check || spent <= ALLOWANCE + saved / 2
+        all.mode == Mode::Check || all.is_thorough() || spent <= ALLOWANCE + saved / 2
     }
 
     /// One row in so many is followed where no code fits.
-    pub fn followed(&self, mode: Mode) -> u64 {
-        match mode {
+    pub fn followed(&self, all: &Specialiser) -> u64 {
+        match all.mode {
             Mode::Check => 1,
-            Mode::On if self.pays(mode) => FOLLOWED,
+            Mode::On if all.is_thorough() => 1,
+            Mode::On if self.pays(all) => FOLLOWED,
             Mode::On => FOLLOWED_UNPAID,
         }
     }
 
-    pub fn may_record(&self, mode: Mode, rows: u64) -> bool {
+    pub fn may_record(&self, all: &Specialiser, rows: u64) -> bool {
         let counts = &self.recorded.counts;
         let (hits, recordings) = (counts.hits.load(Relaxed), counts.recordings.load(Relaxed));
+        if all.is_thorough() {
+            return !self.recorded.full.load(Relaxed) && recordings < MOST_RECORDINGS;
+        }
         if TRIALS.iter().any(|(after, share)| rows >= *after && hits < rows / share) {
             counts.switch_off("few rows are replayed");
             return false;
         }
-        let advance = if mode == Mode::Check { ADVANCE_CHECK } else { ADVANCE };
+        let advance = if all.mode == Mode::Check { ADVANCE_CHECK } else { ADVANCE };
         let paid = advance + rows / ROWS_A_RECORDING + hits / HITS_A_RECORDING;
-        self.pays(mode) && !self.recorded.full.load(Relaxed) && recordings < MOST_RECORDINGS.min(paid)
+        self.pays(all) && !self.recorded.full.load(Relaxed) && recordings < MOST_RECORDINGS.min(paid)
     }
 }

@@ -82,8 +82,8 @@ impl Whole {
             return Ok(Some("its path contradicts an earlier one".into()));
         }
         let (words, text) = (&self.words, &mut self.text);
+        let mut values = Values::default();
         let replay = before.exchange(row, |row| {
-            let mut values = Values::default();
             let replay = paths.tree.replay(&mut values, &mut row.view(words, all));
             if let Replay::End(step) = replay
                 && let End::Transaction(ending) = paths.tree.end(step)
@@ -95,6 +95,9 @@ impl Whole {
         Ok(match replay {
             Replay::End(step) => {
                 paths.known.insert(step, Known::new(guards, origins));
+                if all.is_thorough() {
+                    self.site.warm(all, paths, step, &values);
+                }
                 recorded.counts.paths.fetch_add(1, Relaxed);
                 before.difference(row)
             }

@@ -62,7 +62,7 @@ impl Runner<'_> {
     ) -> bool {
         let Some(whole) = self.whole.as_mut().filter(|whole| whole.key == program.key()) else { return false };
         let counts = &whole.site.recorded.counts;
-        if self.all.mode == Mode::Check || counts.is_due() || !self.all.is_usual(&row.block) {
+        if self.all.mode == Mode::Check || self.all.is_thorough() || counts.is_due() || !self.all.is_usual(&row.block) {
             return false;
         }
         whole.take_inputs(inputs);
@@ -102,7 +102,8 @@ impl Whole {
 
     fn run(&mut self, runner: &mut Runner<'_>, program: &Program, row: &mut Row<'_>) -> Result<(), Failure> {
         self.take_inputs(row.inputs);
-        let code = if self.is_ready() { self.code.clone() } else { None };
+        let thorough = runner.all.is_thorough();
+        let code = if !thorough && self.is_ready() { self.code.clone() } else { None };
         if let Some(code) = code
             && self.run_code(&code, runner, program, row)?
         {
@@ -111,7 +112,7 @@ impl Whole {
         let (recorded, mode) = (&self.site.recorded, runner.all.mode);
         let rows = recorded.counts.calls.fetch_add(1, Relaxed) + 1;
         let before = if mode == Mode::Check { BEFORE_CHECK } else { BEFORE };
-        if rows <= before || !rows.is_multiple_of(self.site.followed(mode)) {
+        if rows <= before || !rows.is_multiple_of(self.site.followed(runner.all)) {
             return row.operate(program, Some(runner));
         }
         if recorded.stale.load(Acquire) {
@@ -225,7 +226,7 @@ impl Whole {
                 recorded.counts.missed(step, || paths.tree.describe(step));
                 recorded.give_values(values);
                 drop(paths);
-                match site.may_record(all.mode, rows) {
+                match site.may_record(all, rows) {
                     true => self.record(runner, program, row),
                     false => row.operate(program, Some(runner)),
                 }

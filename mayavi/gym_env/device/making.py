@@ -1,0 +1,73 @@
+"""Making kernels of the paths that are known: at once, or in a thread while rows are stepped by those before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from mayavi.evm.devices import DeviceError, explained
+from mayavi.gym_env.device.host import HostRows
+from mayavi.gym_env.device.parts import Part
+
+Took = list[dict[str, float]]
+
+
+class KernelMaker:
+    """Makes the kernels of all parts of a step. Rows have the same bits whenever that is done."""
+
+    def __init__(self, host: HostRows, spread: int, most: int) -> None:
+        """`spread`: entries that an episode adds to a mapping, at most. `most`: paths of a kernel."""
+        self.host, self.parts, self.spread, self.most = host, host.parts, spread, most
+        self._thread = ThreadPoolExecutor(1, "mayavi-kernels")
+        self._compiled: Future[Took] | None = None
+
+    def make(self) -> None:
+        """Make kernels and use them."""
+        if self._compiled is not None:
+            self._compiled.exception()  # what is compiled there is of no use any more
+            self._compiled = None
+        self._print()
+        try:
+            self._use(_compile(self.parts))
+        except DeviceError as error:
+            raise explained(error) from None
+
+    def begin(self) -> None:
+        """Begin to make kernels of all that is known now, unless some are being made."""
+        if self._compiled is None:
+            self._print()
+            self._compiled = self._thread.submit(_compile, self.parts)
+
+    def adopt(self) -> None:
+        """Use the kernels that were begun, if they are ready."""
+        if self._compiled is None or not self._compiled.done():
+            return
+        compiled, self._compiled = self._compiled, None
+        try:
+            self._use(compiled.result())
+        except DeviceError as error:
+            raise explained(error) from None
+
+    def close(self) -> None:
+        """Wait for what was begun."""
+        self._thread.shutdown()
+
+    def _print(self) -> None:
+        host = self.host
+        try:
+            for part in self.parts:
+                part.wide |= part.left > 0
+                part.printed = part.kernel.print(
+                    host.fleet, part.wiring.program, host.starts, self.spread, self.most, part.wide
+                )
+        except DeviceError as error:
+            raise explained(error) from None
+
+    def _use(self, took: Took) -> None:
+        for part, its in zip(self.parts, took, strict=True):
+            part.kernel.adopt()
+            part.took, part.leaves, part.left, part.made = its, part.printed, 0, part.made + 1
+
+
+def _compile(parts: Sequence[Part]) -> Took:
+    return [part.kernel.compile() for part in parts]
