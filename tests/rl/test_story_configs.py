@@ -19,13 +19,15 @@ from tests.pages import DOCS, pages
 CONFIGS = sorted((DOCS / "studies" / "configs").glob("*.yaml"))
 FEW = {"framework": "sb3", "num_envs": 4, "rollout_steps": 4, "minibatch_size": 8, "epochs": 1, "timesteps": 16}
 FEW |= {"evaluate_every": None}
+WITHOUT_GPU = {"framework": "fast", "device": "emulated", "start_table": 4}
 
 
 @pytest.mark.slow(1)
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_a_configuration_trains_and_its_policy_plays(path: Path, tmp_path: Path) -> None:
     values = read_config(path)
-    trained = train(TrainConfig.of(values, FEW, {"checkpoint_every_steps": None}), models=tmp_path)
+    few = FEW | (WITHOUT_GPU if values.get("device") == "cuda" else {})
+    trained = train(TrainConfig.of(values, few, {"checkpoint_every_steps": None}), models=tmp_path)
     model = open_model(trained.run_id, tmp_path)
     env = model.make_env(2, split="validation")
     assert len(play(env, Trained("ppo", model.policy()), range(2)).rewards) == 2
