@@ -22,6 +22,7 @@ def server() -> Iterator[CommandServer]:
     server.close()
 
 
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize(
     ("arguments", "env", "code"),
     [

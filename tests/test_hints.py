@@ -100,6 +100,7 @@ def test_texts_name_only_what_exists(unknown) -> None:
     assert wrong == {}
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize(
     ("unknown", "text", "found"),
     [

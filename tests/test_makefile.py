@@ -140,6 +140,7 @@ def test_every_check_runs_once_and_none_before_the_set_up_is_done(checkout: Chec
         assert at > last_step
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize(
     ("gone", "steps"),
     [
@@ -170,6 +171,7 @@ def test_the_nodes_are_installed_for_the_tests_alone(checkout: Checkout) -> None
     assert checkout.make("test") == []
 
 
+@pytest.mark.slow(0.4)
 @pytest.mark.parametrize("goal", ["test", "test-fast", "check"])
 def test_the_packages_that_train_policies_are_installed_for_the_tests_and_checks_alone(
     checkout: Checkout, goal: str
@@ -191,6 +193,7 @@ def test_nodes_that_are_there_stay_when_the_packages_are_installed_again(checkou
     assert checkout.make("test") == []
 
 
+@pytest.mark.slow(0.4)
 @pytest.mark.parametrize("gone", ["contracts/node_modules", *NODES])
 def test_the_tests_bring_back_a_node_that_was_removed(checkout: Checkout, gone: str) -> None:
     checkout.make("test")

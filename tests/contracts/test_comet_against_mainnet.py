@@ -224,6 +224,7 @@ CHANGES: dict[str, Callable[[Parameters], Parameters]] = {
 }
 
 
+@pytest.mark.slow(0.2)
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_a_changed_parameter_shows_in_behaviour(
     make_pair: MakePair, parameters: Parameters, change: Callable[[Parameters], Parameters]

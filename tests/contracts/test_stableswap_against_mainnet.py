@@ -102,6 +102,7 @@ def assert_every_kind_was_tried(tally: Tally) -> None:
 # -- the comparison can fail -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize(
     "change",
     [

@@ -24,18 +24,23 @@ SMALL: dict[str, dict[str, Any]] = {
 KINDS = [(actions, start) for actions in ("discrete", "continuous") for start in ("drawn", "fixed")]
 QUICK_KINDS = {("discrete", "drawn"), ("continuous", "fixed")}
 """Kinds that the fast tests look at: each action space and each start once."""
+QUICK_NAMES = {"aave", "liquidator", "rwa", "vesting"}
+"""Environments that the fast tests look at."""
 VARIANTS = [
     pytest.param(
         name,
         {**SMALL.get(name, {}), "actions": actions, "start": start},
         id=f"{name}-{actions}-{start}",
-        marks=[] if (actions, start) in QUICK_KINDS else [pytest.mark.slow(0.3)],
+        marks=[] if (actions, start) in QUICK_KINDS and name in QUICK_NAMES else [pytest.mark.slow(0.3)],
     )
     for name in OURS
     for actions, start in KINDS
 ]
 """Parameters `name` and `settings`."""
-NAMES = [pytest.param(name, SMALL.get(name, {}), id=name) for name in OURS]
+NAMES = [
+    pytest.param(name, SMALL.get(name, {}), id=name, marks=[] if name in QUICK_NAMES else [pytest.mark.slow(0.2)])
+    for name in OURS
+]
 """Parameters `name` and `settings` of one variant per environment."""
 
 Chooser = Callable[[RowsEnv[Any]], NDArray[Any]]

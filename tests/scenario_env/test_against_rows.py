@@ -81,6 +81,7 @@ def play_both(rows: Any, mine: ScenarioRows, episode: int, *, states: bool) -> b
     return False
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("name", ["aave", "aave-shock"])
 @pytest.mark.parametrize("actions", ["discrete", "continuous"])
 def test_a_learner_in_the_place_of_a_scripted_borrower_gives_the_integers_of_the_row_environment(

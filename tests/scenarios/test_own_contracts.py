@@ -76,6 +76,7 @@ def test_the_text_needs_neither_files_nor_compilers(folder: Path, monkeypatch: p
     assert fork.contract("vault").asset() == fork.address_of("gold")
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize(
     ("change", "message"),
     [

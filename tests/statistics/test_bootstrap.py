@@ -25,6 +25,7 @@ FLOATS = st.floats(-1e6, 1e6, allow_subnormal=False)
 SAMPLES = st.integers(1, 60).flatmap(lambda size: arrays(np.float64, size, elements=FLOATS))
 
 
+@pytest.mark.slow(1)
 @given(SAMPLES)
 def test_the_interquartile_mean_is_scipys_trimmed_mean(values: np.ndarray) -> None:
     assert float(interquartile_mean(values)) == pytest.approx(

@@ -130,13 +130,13 @@ def _flat(value: dict[str, Any]) -> tuple[Fields, int | None]:
     """Members of a transaction and of what is nested in it, and the type that the nesting names."""
     members, kind = Fields({}), None
     for name, member in value.items():
-        variant = _VARIANTS.get(plain(name).removeprefix("tx"))
+        variant = _VARIANTS.get(plain(name).removeprefix("tx")) if isinstance(member, dict) else None
         if isinstance(member, dict) and (variant is not None or plain(name) in _NESTED):
             inner, inner_kind = _flat(member)
             members.merge(inner)
             kind = variant if variant is not None else (inner_kind if inner_kind is not None else kind)
         else:
-            members.merge(Fields({name: member}))
+            members.add(plain(name), member)
     return members, kind
 
 

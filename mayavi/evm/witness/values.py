@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from mayavi.evm.rpc.answers import BadValue
@@ -58,6 +59,7 @@ def as_object(value: object) -> dict[str, Any]:
     return value
 
 
+@lru_cache(maxsize=4096)
 def plain(name: str) -> str:
     """Name without case and underscores: `state_root` and `stateRoot` are the same."""
     return name.replace("_", "").lower()
@@ -69,11 +71,17 @@ class Fields:
     def __init__(self, value: object) -> None:
         self._values: dict[str, Any] = {}
         for name, member in as_object(value).items():
-            if self._values.setdefault(plain(name), member) != member:
-                raise BadValue(f"'{name}' is given twice, with different values")
+            self.add(name, member)
+
+    def add(self, name: str, member: Any) -> None:
+        """Add a member, which must be equal to one of that name that is there."""
+        if self._values.setdefault(plain(name), member) != member:
+            raise BadValue(f"'{name}' is given twice, with different values")
 
     def get(self, *names: str) -> Any:
         """Member under one of `names` (plain); None if absent. Members under two of them must be equal."""
+        if len(names) == 1:
+            return self._values.get(names[0])
         found = [self._values[name] for name in names if self._values.get(name) is not None]
         if any(each != found[0] for each in found[1:]):
             raise BadValue(f"'{names[0]}' is given under two names, with different values")
@@ -97,8 +105,7 @@ class Fields:
     def merge(self, other: Fields) -> None:
         """Add the members of `other`; a member of both must be equal."""
         for name, member in other._values.items():
-            if self._values.setdefault(name, member) != member:
-                raise BadValue(f"'{name}' is given twice, with different values")
+            self.add(name, member)
 
 
 def _one_edit(a: str, b: str) -> bool:

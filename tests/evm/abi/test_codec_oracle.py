@@ -80,7 +80,7 @@ def as_ours(abi_type: AbiType, value: Any) -> Any:
 
 @pytest.mark.slow(2)
 @given(with_value(ROWS))
-@settings(max_examples=4 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 def test_encoding_equals_eth_abi_and_decoding_inverts_it(case):
     row, values = case
     codec = Codec(row)
@@ -91,7 +91,7 @@ def test_encoding_equals_eth_abi_and_decoding_inverts_it(case):
 
 
 @given(with_value(ROWS), st.data())
-@settings(max_examples=4 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 def test_damaged_data_is_refused_or_is_the_encoding_of_what_is_read(case, draw):
     row, values = case
     data = damage(Codec(row).encode(values), draw)
@@ -103,7 +103,7 @@ def test_damaged_data_is_refused_or_is_the_encoding_of_what_is_read(case, draw):
 
 
 @given(with_value(ROWS), st.data())
-@settings(max_examples=4 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 def test_a_free_layout_is_refused_or_read_as_eth_abi_reads_it(case, draw):
     row, values = case
     data = damage(Codec(row).encode(values), draw)
@@ -185,7 +185,7 @@ def damage(data: bytes, draw: Any) -> bytes:
 
 
 @given(with_value(STATIC_ROWS), st.data())
-@settings(max_examples=4 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 def test_generated_encoders_agree_with_the_checked_path_on_any_value(case, draw):
     row, values = case
     codec = Codec(row)
@@ -199,7 +199,7 @@ def test_generated_encoders_agree_with_the_checked_path_on_any_value(case, draw)
 
 
 @given(with_value(STATIC_ROWS), st.data())
-@settings(max_examples=4 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 def test_generated_decoders_agree_with_the_checked_path_on_any_data(case, draw):
     row, values = case
     codec = Codec(row)

@@ -1,13 +1,14 @@
-"""The environments as RLlib makes and steps them, without a cluster."""
+"""The environments as RLlib makes and steps them, without a cluster.
+
+RLlib is imported by the tests that use it: every worker collects this file, and one runs it.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from ray.rllib.algorithms.ppo import PPOConfig
-from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
 from benchmarks.free_env import FREE
 from mayavi.errors import UnknownName
@@ -15,6 +16,9 @@ from mayavi.gym_env.adapters.rllib import create, environment, register, vectori
 from mayavi.gym_env.adapters.single import MayaviEnv
 from mayavi.gym_env.adapters.vector import MayaviVectorEnv
 from mayavi.gym_env.registry import ENVS
+
+if TYPE_CHECKING:
+    from ray.rllib.algorithms.ppo import PPOConfig
 
 ROWS = 6
 
@@ -25,6 +29,8 @@ def _free(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def config(**settings: Any) -> PPOConfig:
+    from ray.rllib.algorithms.ppo import PPOConfig
+
     return (
         PPOConfig()
         .environment(**environment("free", **settings))
@@ -51,6 +57,8 @@ def test_what_is_made_is_a_batch_where_rllib_asks_for_one_and_a_single_environme
 @pytest.mark.slow(1)
 @pytest.mark.filterwarnings("ignore:.*Overriding environment rllib-single-agent-env-v0")  # RLlib registers it each time
 def test_rllib_samples_whole_episodes_that_are_those_of_the_rows() -> None:
+    from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+
     runner = SingleAgentEnvRunner(config=config(horizon=5))
     samples = runner.sample(num_episodes=2 * ROWS, random_actions=True)
     assert len(samples) >= 2 * ROWS

@@ -184,6 +184,7 @@ def test_carry_adds_up_to_the_change_of_wealth_less_what_prices_did(name: str) -
     np.testing.assert_allclose(carried + by_price, wealth, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow(0.4)
 @pytest.mark.parametrize("name", BORROWERS)
 def test_neither_rest_nor_repayment_is_best_everywhere_and_a_rule_of_thumb_beats_both(name: str) -> None:
     env = make_rows(name, 200, split="validation")

@@ -285,6 +285,7 @@ def test_episodes_are_those_of_the_scheduler(actions: str) -> None:
     compare([5, 6], actions=actions, gas_price_gwei=15.0)
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("actions", ["discrete", "continuous"])
 @pytest.mark.parametrize("settings", [{"split": "test"}, {"scale": 5_000.0, "spread": 4.0, "gas_price_gwei": 30.0}])
 def test_many_episodes_are_those_of_the_scheduler(actions: str, settings: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ def same(one: Walked, other: Walked) -> None:
         assert (getattr(one, name) == getattr(other, name)).all(), name
 
 
+@pytest.mark.slow(0.4)
 @pytest.mark.parametrize(
     "settings",
     [

@@ -59,6 +59,7 @@ PRICES = {
 }
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("name", PRICES)
 def test_the_expected_price_grows_by_its_drift(market: RWAMarket, name: str) -> None:
     prices = market.column(f"{name}_price")

@@ -47,6 +47,7 @@ class Chain:
         self.fork = market_v36_fork()
         self.market = AaveV3(self.fork)
         self.lending = AaveLending(self.market)
+        self.tokens = {symbol: Erc20(self.fork, symbol) for symbol in RESERVES}
         for address in ACCOUNTS.values():
             for symbol in RESERVES:
                 token = self.market.token(symbol)
@@ -271,12 +272,13 @@ def compare(chain: Chain, model: LiquidationModel, accounts: set[str], symbols: 
         assert found.supplied == expected.total_supply(now)
     for who in accounts:
         account, totals = market.account(ACCOUNTS[who]), model.totals(who)
+        configuration = market.pool.getUserConfiguration(account.address)
         for number, (symbol, reserve) in enumerate(model.reserves.items()):
             assert account.supplied(symbol) == reserve.supplied(who, now)
             assert account.debt(symbol) == reserve.debt(who, now)
-            flags = market.pool.getUserConfiguration(account.address) >> 2 * number & 3
+            flags = configuration >> 2 * number & 3
             assert flags == 2 * (symbol in model.collateral[who]) + (symbol in model.borrowing[who])
-            wallet = Erc20(chain.fork, symbol).balance_of(account.address)
+            wallet = chain.tokens[symbol].balance_of(account.address)
             assert wallet == FUNDS * reserve.unit + model.wallet[who, symbol]
         data = account.data()
         assert data[:3] == (totals.collateral, totals.debt, totals.available)

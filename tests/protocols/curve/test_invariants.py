@@ -122,4 +122,4 @@ class PoolMachine(RuleBasedStateMachine):
 def test_no_sequence_of_operations_makes_value_from_nothing(world: str, request: pytest.FixtureRequest) -> None:
     cases: Path | None = request.getfixturevalue("cases") if world.startswith("mainnet") else None
     machine = type("Machine", (PoolMachine,), {"open": staticmethod(lambda: open_pool(world, cases))})
-    run_state_machine_as_test(machine, settings=settings(max_examples=50, stateful_step_count=25))
+    run_state_machine_as_test(machine, settings=settings(max_examples=25, stateful_step_count=25))

@@ -67,6 +67,7 @@ def test_every_suggested_counterfactual_changes_some_run(name: str) -> None:
         assert accepted, change
 
 
+@pytest.mark.slow(0.4)
 @pytest.mark.parametrize("name", FAST)
 def test_promised_figures_are_exact(replayed: dict[str, IncidentReport], name: str) -> None:
     report = replayed[name]

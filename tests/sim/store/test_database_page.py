@@ -29,6 +29,7 @@ def test_the_page_lists_every_table_and_column_with_its_type() -> None:
     assert [list(columns) for columns in found.values()] == [list(columns) for columns in expected.values()]
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("query", QUERIES, ids=[query.splitlines()[0][3:40] for query in QUERIES])
 def test_the_queries_run_in_a_shell_and_through_the_store(tmp_path: Path, query: str) -> None:
     path = tmp_path / "runs.duckdb"

@@ -22,6 +22,7 @@ def half_a_run(path: Path, run_id: str) -> None:
     recorder.close()
 
 
+@pytest.mark.slow(0.4)
 @pytest.mark.parametrize("where", ["in segments", "in the database", "in both"])
 def test_a_run_recorded_again_has_the_rows_of_the_second_attempt_alone(tmp_path: Path, where: str) -> None:
     path, run_id = tmp_path / "runs.duckdb", "a-run"

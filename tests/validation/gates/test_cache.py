@@ -55,6 +55,7 @@ def test_a_replica_as_built_passes_word_by_word(cached: Path) -> None:
     assert "the replica of ethereum is not cached" in report.notes
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize(
     ("label", "slot", "named"),
     [

@@ -60,6 +60,7 @@ def test_rows_come_back_exactly(
     assert [struct.pack("d", row[2]) for row in found] == [struct.pack("d", row[2]) for row in rows]  # −0.0 too
 
 
+@pytest.mark.slow(0.2)
 @pytest.mark.parametrize("distinct", [1, 2, 3, 8, 9, 255, 257, 70_000])
 @pytest.mark.parametrize("changing", [True, False])
 def test_dictionaries_of_every_width_and_files_of_many_groups(
