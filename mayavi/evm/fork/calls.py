@@ -164,8 +164,8 @@ class ForkCalls(ForkBlocks):
         self, to: bytes, data: bytes, holes: Mapping[int, Any], returns: int, sender: AddressLike | None
     ) -> list[Words] | None:
         """Call for a few accounts one by one, which takes less than to set up a batch; None if that is not possible."""
-        if len(holes) != 1 or type(returns) is not int or returns < 1:
-            return None
+        if len(holes) != 1 or type(returns) is not int or returns < 1 or self._fetcher.remote is not None:
+            return None  # state that a node has to give is fetched for all calls together
         ((offset, accounts),) = holes.items()
         if type(accounts) not in (list, tuple) or not 0 < len(accounts) <= _FEW or not are_addresses(accounts):
             return None

@@ -58,6 +58,23 @@ def test_failed_rows_hold_zeros_where_that_is_asked_for() -> None:
         fork.call_words(CONTRACT, bytes(32), {0: range(100)}, 1)
 
 
+def test_a_few_accounts_are_read_like_many() -> None:
+    fork = fork_with(
+        assemble(f"{Y} 5 EQ @bad JUMPI {X} {Y} {Z} ADD ADD 0 MSTORE {Y} 32 MSTORE 64 0 RETURN :bad 0 0 REVERT")
+    )
+    template = word(1) + word(TOP) + word(3)
+    for count in (1, 2, 6, 7, 40):
+        accounts = [number.to_bytes(20, "big") for number in range(6, 6 + count)]
+        sums, same = fork.call_words(CONTRACT, template, {32: accounts}, 2)
+        assert (sums.ints(), same.ints()) == ([4 + at for at in range(6, 6 + count)], list(range(6, 6 + count)))
+    bad = [number.to_bytes(20, "big") for number in (4, 5)]
+    with pytest.raises(CallReverted, match="call 1 of 2"):
+        fork.call_words(CONTRACT, template, {32: bad}, 1)
+    assert fork.call_words(CONTRACT, template, {32: bad}, 1, check=False)[0].ints() == [8, 0]
+    with pytest.raises(UsageError, match="returns 64 bytes"):
+        fork.call_words(CONTRACT, template, {32: bad[:1]}, 3)
+
+
 def test_a_call_that_halts_is_named() -> None:
     fork = fork_with(assemble(f"{X} 60 EQ @bad JUMPI STOP :bad INVALID"))
     with pytest.raises(CallHalted, match="call 60 of 100"):

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from mayavi import Fork
+from mayavi.errors import UnknownName
 from mayavi.evm.address import ZERO_ADDRESS
 from mayavi.protocols import AaveAccount, AaveV3, Erc20
 from mayavi.protocols.aave.account import EVERYTHING
@@ -113,6 +114,18 @@ def test_many_accounts_are_read_as_one_by_one(market: AaveV3, borrower: AaveAcco
     assert columns.health_factor_wad.ints()[1] == NO_DEBT
     assert columns.collateral_usd_e8.float64(1e8)[1] == pytest.approx(2 * market.price_usd_e8("WETH") / 1e8)
     assert len(market.account_data([])) == 0
+
+
+def test_tokens_of_reserves_are_read_once_if_asked_for(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> None:
+    market, other = AaveV3(fork), AaveV3(fork)
+    market.remember_tokens()
+    told = [market.a_token("WETH").address, market.variable_debt_token("WETH").address]
+    monkeypatch.setattr(market, "_reserve_words", None)
+    assert told == [market.a_token("WETH").address, market.variable_debt_token("WETH").address]
+    assert told == [other.a_token("WETH").address, other.variable_debt_token("WETH").address]
+    monkeypatch.undo()
+    with pytest.raises(UnknownName):
+        market.a_token("unlisted")
 
 
 def test_supply_borrow_time_repay_all_withdraw_all_leaves_nothing(borrower: AaveAccount, market: AaveV3) -> None:
