@@ -55,12 +55,15 @@ SERVICE_MODULES = ("mayavi.api.app", "mayavi.api.server", "mayavi.api.queue.work
 """Those of `mayavi serve`, for the server without frameworks."""
 
 LEARNING_COMMANDS = frozenset({"artifact", "backtest", "eval", "train"})
-"""Commands that load a framework, as `validate envs` does: a second server, which has imported them, forks these."""
+"""Commands that load a framework, as `validate envs` and `validate` with all gates do: a second server, which has
+imported them, forks these."""
 
 
 def needs_frameworks(arguments: Sequence[str]) -> bool:
     """Whether the command with `arguments` loads a framework."""
-    return arguments[0] in LEARNING_COMMANDS or tuple(arguments[:2]) == ("validate", "envs") if arguments else False
+    if tuple(arguments[:2]) in {("validate", "envs"), ("validate", "--json")}:
+        return True
+    return bool(arguments) and arguments[0] in LEARNING_COMMANDS
 
 
 LEARNING_HASHES = "1"

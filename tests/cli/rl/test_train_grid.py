@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 pytest.importorskip("ray", reason="`pip install 'mayavi-sim[rl]'` installs Ray")
 pytest.importorskip("stable_baselines3", reason="`pip install 'mayavi-sim[rl]'` installs stable-baselines3")
 
-from tests.parallel.ray_cluster import only_ray
+from tests.command_server import CommandServer
+from tests.parallel.ray_cluster import SHARED_RAY, only_ray
 
 SMALL = (
     "train", "--env", "rwa", "--framework", "sb3", "--set", "num_envs=4", "--set", "rollout_steps=8",
@@ -33,34 +33,35 @@ def checkpoints(run: Path) -> list[Path]:
     return list((run / "checkpoints").glob("[0-9]*/checkpoint.json"))
 
 
-@pytest.mark.slow(90)
-def test_a_killed_grid_goes_on_with_no_training_lost_or_done_twice(run_mayavi, tmp_path: Path) -> None:
+@pytest.mark.slow(20)
+def test_a_killed_grid_goes_on_with_no_training_lost_or_done_twice(
+    run_mayavi, learning_server: CommandServer, tmp_path: Path
+) -> None:
+    models = tmp_path / "models"
     options = (
         *SMALL, "--timesteps", "3200", "--set", "checkpoint_every_steps=320", "--grid", "learning_rate=1e-3,1e-5",
-        "--seeds", "0:2", "--jobs", "1", "--models", str(tmp_path),
+        "--seeds", "0:2", "--jobs", "1", "--models", str(models),
     )  # fmt: skip
     with only_ray():
-        with subprocess.Popen(
-            [sys.executable, "-m", "mayavi", *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=os.environ | {"RAY_worker_niceness": "5"},  # or a training may end before it is killed
-        ) as killed:
-            while True:  # until one training is finished and another has a checkpoint
-                assert killed.poll() is None, killed.stdout and killed.stdout.read()
-                now = records(tmp_path)
-                done = {run for run, each in now.items() if each["status"] == "finished"}
-                if done and any(checkpoints(tmp_path / run) for run in now.keys() - done):
-                    break
-                time.sleep(0.02)
-            os.kill(killed.pid, signal.SIGKILL)
-        before = {run: (tmp_path / run / "final" / "checkpoint.json").read_bytes() for run in done}
-        continued = run_mayavi(*options, "--json")
+        with open(tmp_path / "killed.log", "wb") as log:
+            killed = learning_server.start(options, os.environ, log.fileno(), log.fileno())
+        while True:  # until one training is finished and another has a checkpoint
+            assert killed.poll() is None, (tmp_path / "killed.log").read_text()
+            now = records(models)
+            done = {run for run, each in now.items() if each["status"] == "finished"}
+            if done and any(checkpoints(models / run) for run in now.keys() - done):
+                break
+            time.sleep(0.02)
+        workers = psutil.Process(killed.pid).children(recursive=True)
+        for each in (killed, *workers):  # together, or the training may end before Ray does
+            each.kill()
+        assert killed.wait() == -signal.SIGKILL
+        before = {run: (models / run / "final" / "checkpoint.json").read_bytes() for run in done}
+        continued = run_mayavi(*options, "--json", env={"RAY_ADDRESS": SHARED_RAY.address()})
     assert continued.returncode == 0, continued.stderr
     found = json.loads(continued.stdout)
 
-    after = records(tmp_path)
+    after = records(models)
     assert len(after) == 4  # none of them twice
     trained = {each["run_id"]: each["seed"] for point in found["points"] for each in point["trainings"]}
     assert sorted(trained) == sorted(after)
@@ -70,7 +71,7 @@ def test_a_killed_grid_goes_on_with_no_training_lost_or_done_twice(run_mayavi, t
         assert record["config"]["seed"] == trained[run]
         if run in done:
             assert len(sessions) == 1
-            assert (tmp_path / run / "final" / "checkpoint.json").read_bytes() == before[run]
+            assert (models / run / "final" / "checkpoint.json").read_bytes() == before[run]
         else:
             resumed = sum(each["steps"] for each in record["resumes"])
             assert sessions[-1]["steps"] == 3_200 - resumed  # only what was missing
@@ -82,10 +83,10 @@ def test_a_killed_grid_goes_on_with_no_training_lost_or_done_twice(run_mayavi, t
     assert found["best"] == found["points"][means.index(max(means))]["settings"]
     assert all(point["mean"]["low"] < point["mean"]["value"] < point["mean"]["high"] for point in found["points"])
     for run in after:
-        played = {each.name.partition("-")[0] for each in (tmp_path / run).glob("eval/*.json")}
+        played = {each.name.partition("-")[0] for each in (models / run).glob("eval/*.json")}
         assert played == ({"validation", "test"} if run in found["best_runs"] else {"validation"})
     assert len(found["best_runs"]) == 2
-    assert Path(found["test"]["file"]).parent == tmp_path / "evaluations"
+    assert Path(found["test"]["file"]).parent == models / "evaluations"
     tested = json.loads(Path(found["test"]["file"]).read_text())
     assert [each["seed"] for each in tested["models"]] == [0, 1]
     assert found["test"]["split"] == "test"
@@ -94,7 +95,7 @@ def test_a_killed_grid_goes_on_with_no_training_lost_or_done_twice(run_mayavi, t
     again = run_mayavi(*options, "--json")
     assert json.loads(again.stdout) == found
     assert "4 of 4 trainings are finished already" in again.stderr
-    assert records(tmp_path) == after
+    assert records(models) == after
     shown = run_mayavi(*options, "--no-eval")
     assert "mean reward on 24 episodes of the validation split" in shown.stdout
     assert "best: learning_rate=" in shown.stdout
