@@ -50,8 +50,7 @@ def run_trials(trials: Sequence[Trial], jobs: int, address: str | None, done: Do
         tuner = tune.Tuner(
             tune.with_resources(_trainable, _resources(tune, trials, jobs, processes)),
             param_space={"trial": tune.grid_search([each.to_json() for each in trials])},
-            # A process goes on with the next trial: to start one takes longer than a small training.
-            tune_config=tune.TuneConfig(max_concurrent_trials=None if address else jobs, reuse_actors=True),
+            tune_config=tune.TuneConfig(max_concurrent_trials=None if address else jobs),
             run_config=tune.RunConfig(storage_path=scratch, name="grid", verbose=0, callbacks=[Listener()]),
         )
         tuner.fit()
