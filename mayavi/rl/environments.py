@@ -106,7 +106,7 @@ def check_runs_on_device(config: TrainConfig) -> None:
     if not config.rows_on_device:
         return
     from mayavi.gym_env import entry
-    from mayavi.gym_env.device.lending import whole_environment
+    from mayavi.gym_env.device.kinds import whole_environment
 
     try:
         whole_environment(entry(config.env).load())
