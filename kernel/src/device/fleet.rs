@@ -205,8 +205,7 @@ impl DeviceFleet {
     fn renew(&self, py: Python<'_>, rows: u32, starts: u32, memory: Memory, stream: u64) -> PyResult<()> {
         let counts = [rows, starts].map(Argument::Number);
         let renewal = Arc::clone(&locked(&self.renewal));
-        py.detach(|| self.start("renew", &renewal, rows, &memory, &counts, stream))
-            .map_err(DeviceError::new_err)
+        py.detach(|| self.start("renew", &renewal, rows, &memory, &counts, stream)).map_err(DeviceError::new_err)
     }
 
     /// What rows of the fleet keep, from the plane `first` on: (planes, rows) limbs.

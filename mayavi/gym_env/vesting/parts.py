@@ -43,10 +43,8 @@ def _in_wallet(env: VestingRows, program: Program, schedule: Word) -> Word:
 def _asked(env: VestingRows, program: Program) -> tuple[Word | int, Word]:
     """Even parts and millionths of the released amount that the action sells."""
     if env.config.actions == "continuous":
-        # Actions have 32 bits, and so have the sums and products of them.
-        share = program.input_floats("action", 1)[0]
-        share = program.float_single(program.float_add(share, 1.0))
-        share = program.float_single(program.float_multiply(program.float_divide(share, 2.0), float(MILLION)))
+        share = program.float_add(program.input_floats("action", 1)[0], 1.0)
+        share = program.float_multiply(program.float_divide(share, 2.0), float(MILLION))
         return 0, program.word_of_float(share)
     action = program.input("action")
     one, two, half, everything = (program.equal(action, number) for number in range(1, 5))

@@ -67,7 +67,14 @@ impl Key {
             numbers.insert(*node, copied);
         }
         let schedule = nodes.iter().filter(|node| **node != index).map(|node| numbers[node]).collect();
-        (nodes.last() == Some(&key)).then(|| Self { address, key, index, number: numbers[&index], graph: part, schedule })
+        (nodes.last() == Some(&key)).then(|| Self {
+            address,
+            key,
+            index,
+            number: numbers[&index],
+            graph: part,
+            schedule,
+        })
     }
 
     /// The key for a number.
