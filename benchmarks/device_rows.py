@@ -163,6 +163,8 @@ def run(given: argparse.Namespace, count: int, style: Style) -> bool:
         flush=True,
     )
     print(f"  {measure(rows, given.steps)}", flush=True)
+    made = ", ".join(f"{part.leaves} paths, made {part.made}×{' + wide' * part.wide}" for part in rows.parts)
+    print(f"  kernels at the end: {made}", flush=True)
     rows.close()
     return exact
 

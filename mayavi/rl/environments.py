@@ -107,7 +107,7 @@ def check_runs_on_device(config: TrainConfig) -> None:
         return
     from mayavi.evm.devices import check_specialised
     from mayavi.gym_env import entry
-    from mayavi.gym_env.device.lending import whole_environment
+    from mayavi.gym_env.device.kinds import whole_environment
 
     check_specialised()
     try:

@@ -9,7 +9,7 @@ use super::{
     Device,
     binding::{DeviceError, Took},
     cuda::Text,
-    layout::{Chain, Kept, Wiring, indexes_of},
+    layout::{Chain, Kept, Wiring, placed},
     rows::{self, Ground},
 };
 use crate::{
@@ -101,6 +101,24 @@ impl DeviceFleet {
         locked(&self.device).require(bytes.div_ceil(8)).map_err(DeviceError::new_err)
     }
 
+    /// Keep the mappings of all paths that `print` would print. Slots of one that are kept by themselves before have no
+    /// place in it any more.
+    fn reserve(
+        &self,
+        py: Python<'_>,
+        fleet: &mut Fleet,
+        program: &Program,
+        starts: usize,
+        spread: u64,
+        most: usize,
+    ) -> PyResult<()> {
+        let (world, settings, rows, all) = fleet.parts();
+        let all = all.ok_or_else(|| DeviceError::new_err("transactions are not replayed"))?;
+        let (rows, ground) = (&rows[..starts.min(rows.len())], Ground { world, settings });
+        let kept = || placed(ground, all, &mut locked(&self.chain), (program, most), (rows, spread)).map(|_| ());
+        py.detach(kept).map_err(DeviceError::new_err)
+    }
+
     /// Print the kernels of all paths that rows of the fleet took, up to `most` of them. The first `starts` rows of the
     /// fleet stand where episodes begin; after that a row adds fewer than `spread` entries to a mapping. With `wide` a
     /// second kernel takes the rows whose words are wider than those that were seen. They are used after `adopt`, and
@@ -121,9 +139,8 @@ impl DeviceFleet {
         let all = all.ok_or_else(|| DeviceError::new_err("transactions are not replayed"))?;
         let rows = &rows[..starts.min(rows.len())];
         let printed = py.detach(|| {
-            let tree = all.device_tree(program, 1, most)?;
-            let mut chain = locked(&self.chain);
-            let indexes = indexes_of(Ground { world, settings }, all, &tree, rows, spread)?;
+            let (ground, mut chain) = (Ground { world, settings }, locked(&self.chain));
+            let (tree, indexes) = placed(ground, all, &mut chain, (program, most), (rows, spread))?;
             let mut print = |wide| self.wiring.print(all, &mut chain, &tree, &indexes, wide).map(Text::from);
             let (step, wide) = (print(false)?, wide.then(|| print(true)).transpose()?);
             Ok::<_, String>((Kernels { step, wide, generation: Some(tree.generation) }, tree.leaves.len()))
@@ -195,8 +212,7 @@ impl DeviceFleet {
     fn renew(&self, py: Python<'_>, rows: u32, starts: u32, memory: Memory, stream: u64) -> PyResult<()> {
         let counts = [rows, starts].map(Argument::Number);
         let renewal = Arc::clone(&locked(&self.renewal));
-        py.detach(|| self.start("renew", &renewal, rows, &memory, &counts, stream))
-            .map_err(DeviceError::new_err)
+        py.detach(|| self.start("renew", &renewal, rows, &memory, &counts, stream)).map_err(DeviceError::new_err)
     }
 
     /// What rows of the fleet keep, from the plane `first` on: (planes, rows) limbs.

@@ -13,7 +13,7 @@ use crate::{
         },
     },
     rows::program::Program,
-    specialise::{DeviceLeaf, DevicePlace, DeviceRead, DeviceTree, DeviceWord, Specialiser},
+    specialise::{Barred, DeviceKey as Key, DeviceLeaf, DevicePlace, DeviceRead, DeviceTree, DeviceWord, Specialiser},
     storage::overlay::Row,
     trace::BlockField,
 };
@@ -27,12 +27,14 @@ pub enum Kept {
     Block(BlockField),
     Nonce(Address),
     Slot(u32, Address, U256),
+    /// Ether, which rows do not change.
+    Balance(Address),
 }
 
 impl Kept {
     /// Its limbs.
     pub fn width(self) -> u32 {
-        if matches!(self, Self::Slot(..)) { 4 } else { 1 }
+        if matches!(self, Self::Slot(..) | Self::Balance(_)) { 4 } else { 1 }
     }
 }
 
@@ -81,6 +83,12 @@ impl Chain {
 
     pub fn has_slot(&self, address: Address, key: U256) -> bool {
         self.all.iter().any(|kept| matches!(kept, Kept::Slot(_, at, of) if *at == address && *of == key))
+    }
+
+    /// Whether slots may be kept one behind the other: none of them is kept elsewhere.
+    fn can_map(&self, address: Address, keys: &[U256]) -> bool {
+        let known = self.mappings.iter().any(|(at, of, _)| *at == address && of == keys);
+        known || !keys.iter().any(|key| self.has_slot(address, *key))
     }
 
     /// The first plane of a mapping's slots, which are kept from now on.
@@ -180,8 +188,7 @@ impl Wiring {
         let likely: &[Likely] = if wide { &[] } else { likely };
         let mut mappings = Vec::new();
         for (key, index) in keys.iter().zip(indexes) {
-            let all_keys = (0..index.count).map(|further| key.at(index.base + U256::from(further))).collect();
-            mappings.push(chain.mapping(all, key.address, all_keys)?);
+            mappings.push(chain.mapping(all, key.address, entries(key, index))?);
         }
         let keyed = |index: usize| Source::Indexed { index, first: mappings[index] };
         let mut inputs = Vec::new();
@@ -191,6 +198,7 @@ impl Wiring {
                 DeviceRead::Block(field) => Given::Source(Source::Planes(chain.place(Kept::Block(*field)))),
                 DeviceRead::Slot(number) => Given::Source(Source::Planes(chain.slot(all, *number)?)),
                 DeviceRead::Keyed(index) => Given::Source(keyed(*index)),
+                DeviceRead::Balance(account) => Given::Source(Source::Planes(chain.place(Kept::Balance(*account)))),
             });
         }
         bound(&mut tree.nodes, &inputs);
@@ -237,19 +245,53 @@ impl Wiring {
     }
 }
 
+/// The keys of a mapping's entries.
+fn entries(key: &Key, index: &Index) -> Vec<U256> {
+    (0..index.count).map(|further| key.at(index.base + U256::from(further))).collect()
+}
+
+/// The paths of a program that have their place on a device, and their indexes. Mappings are kept from now on: paths
+/// whose mapping has a slot that is kept elsewhere have none.
+pub fn placed(
+    ground: Ground<'_>,
+    all: &Specialiser,
+    chain: &mut Chain,
+    (program, most): (&Program, usize),
+    (rows, spread): (&[Row], u64),
+) -> Result<(DeviceTree, Vec<Index>), String> {
+    let mut barred = Barred::default();
+    loop {
+        let tree = all.device_tree(program, most, &barred)?;
+        let indexes = indexes_of(ground, all, &tree, rows, spread)?;
+        let before = barred.len();
+        for (key, index) in tree.keys.iter().zip(&indexes) {
+            let slots = index.as_ref().map(|index| entries(key, index));
+            match slots.filter(|slots| chain.can_map(key.address, slots)) {
+                Some(slots) => _ = chain.mapping(all, key.address, slots)?,
+                None => _ = barred.insert((key.address, key.key)),
+            }
+        }
+        if barred.len() == before {
+            return Ok((tree, indexes.into_iter().flatten().collect()));
+        }
+    }
+}
+
 /// How far the indexes of a tree's keys reach: from the lowest at these rows on, `spread` further than the highest.
-pub fn indexes_of(
+/// None where starts are too far apart.
+fn indexes_of(
     ground: Ground<'_>,
     all: &Specialiser,
     device: &DeviceTree,
     rows: &[Row],
     spread: u64,
-) -> Result<Vec<Index>, String> {
+) -> Result<Vec<Option<Index>>, String> {
     let mut wanted = Vec::new();
     for read in &device.reads {
         wanted.push(match read {
             DeviceRead::Block(field) => Some(Kept::Block(*field)),
             DeviceRead::Slot(number) => all.slot(*number).map(|(address, key)| Kept::Slot(*number, address, key)),
+            DeviceRead::Balance(account) => Some(Kept::Balance(*account)),
             _ => None,
         });
     }
@@ -276,9 +318,7 @@ pub fn indexes_of(
         let (base, high) = range.ok_or("there is no start to begin with")?;
         let count = u64::try_from(high - base).ok().and_then(|apart| apart.checked_add(spread));
         let last = |count: &u64| base.as_limbs()[0].checked_add(*count).is_some() && *count <= MOST_ENTRIES;
-        let count = count.filter(last);
-        let count = count.ok_or_else(|| format!("starts are more than {MOST_ENTRIES} entries of a mapping apart"))?;
-        found.push(Index { base, count });
+        found.push(count.filter(last).map(|count| Index { base, count }));
     }
     Ok(found)
 }

@@ -8,8 +8,8 @@ mod job;
 mod layout;
 mod rows;
 
-use cuda::{Cuda, Text};
 pub use cuda::describe;
+use cuda::{Cuda, Text};
 
 use crate::native::ptx::{
     emulator::{Argument, Emulator},

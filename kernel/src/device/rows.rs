@@ -41,6 +41,7 @@ pub fn read(ground: Ground<'_>, row: &mut Row, wanted: &[Kept], limbs: &mut Vec<
                 Kept::Block(BlockField::Timestamp) => limbs.push(limb(block.timestamp, "the time")?),
                 Kept::Block(BlockField::BaseFee) => limbs.push(block.basefee),
                 Kept::Nonce(address) => limbs.push(machine.read_info(address)?.nonce),
+                Kept::Balance(address) => limbs.extend_from_slice(machine.read_info(address)?.balance.as_limbs()),
                 Kept::Slot(number, address, key) => {
                     limbs.extend_from_slice(slot(machine, number, address, key)?.as_limbs());
                 }
@@ -74,6 +75,8 @@ fn put(machine: &mut Machine, block: &mut BlockEnv, kept: Kept, limbs: &[u64]) -
                 machine.overlay().set_info(address, info);
             }
         }
+        // As at the start of the row, which has been copied.
+        Kept::Balance(_) => {}
         Kept::Slot(number, address, key) => {
             let value = U256::from_limbs_slice(&limbs[..4]);
             if slot(machine, number, address, key)? != value {

@@ -39,7 +39,8 @@ use crate::{
 };
 use cache::Waiting;
 pub use compiler::finish as finish_compiling;
-pub use programs::device::{DeviceLeaf, DevicePlace, DeviceRead, DeviceTree, DeviceWord};
+pub use programs::device::{Barred, DeviceLeaf, DevicePlace, DeviceRead, DeviceTree, DeviceWord};
+pub use programs::keys::Key as DeviceKey;
 use programs::program_site::ProgramSite;
 pub use programs::running::Row as RunningRow;
 use row::RowView;

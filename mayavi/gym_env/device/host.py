@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.device.parts import Part
+from mayavi.gym_env.device.steps import Table
 from mayavi.gym_env.device.wiring import Limbs
-from mayavi.gym_env.lending.env import LendingRowsEnv
 
-MOST_ROOM = 256
+MOST_ROOM = 1_024
 """Rows that are played on the processor at once."""
+LEARNERS = 256
+"""Episodes of one round before the first kernel."""
 MOST_ROUNDS = 24
-"""Rounds of episodes before the first kernel."""
+"""Rounds before the first kernel."""
 QUIET_ROUNDS = 4
 """Rounds in a row without a new path after which no further one is played."""
 
@@ -23,7 +26,7 @@ QUIET_ROUNDS = 4
 class HostRows:
     """Rows of an environment on the processor: one at the start of each episode, and room to play others."""
 
-    def __init__(self, env: LendingRowsEnv[Any], parts: Sequence[Part], starts: int) -> None:
+    def __init__(self, env: ChainRowsEnv[Any], parts: Sequence[Part], starts: int) -> None:
         self.env, self.parts, self.starts = env, parts, starts
         self.table, self.kernel = parts[-1].wiring.table, parts[-1].kernel
         self.fleet = env.fleet._fleet
@@ -69,23 +72,23 @@ class HostRows:
         """Recorded paths of all programs."""
         return sum(each["paths"] for each in self.env.fleet.program_statistics() if each["calls"])
 
-    def learn(self, given: Limbs, kept: Limbs, prices: NDArray[np.int64]) -> None:
+    def learn(self, given: Limbs, kept: Limbs, tables: Mapping[str, Table]) -> None:
         """Play episodes of the table until no new path of a step comes up.
 
         One thread does: the same paths in every process give the same kernels, which the driver has compiled before.
         """
         rng, known, quiet = np.random.default_rng(21), 0, 0
         for at in range(MOST_ROUNDS):
-            self._learn_round(rng, given, kept, prices, at)
+            self._learn_round(rng, given, kept, tables, at)
             quiet = quiet + 1 if self.paths() == known else 0
             if quiet == QUIET_ROUNDS:
                 break
             known = self.paths()
 
     def _learn_round(
-        self, rng: np.random.Generator, given: Limbs, kept: Limbs, prices: NDArray[np.int64], at: int
+        self, rng: np.random.Generator, given: Limbs, kept: Limbs, tables: Mapping[str, Table], at: int
     ) -> None:
-        env, planes, room = self.env, self.table.planes, len(self.room)
+        env, planes, room = self.env, self.table.planes, LEARNERS
         entries = (np.arange(room) + at * room) % self.starts
         horizon = env.config.horizon
         self.put(entries, np.ascontiguousarray(kept[:, entries]))
@@ -96,21 +99,21 @@ class HostRows:
             actions = np.where(every % 3 == 0, edges, drawn)
             playing[planes["action"]] = as_plane(env, actions)
             playing[planes["steps"]] = step
-            if env.feed is not None:
-                playing[planes["price_e8"]] = prices[entries, min(step + 1, horizon)]
+            for name, table in tables.items():
+                playing[planes[name]] = table.words[:, entries, min(step + table.ahead, horizon)]
             for part in self.parts:
                 self.play(part, every, playing, singles, threads=1)
 
 
-def draw_actions(env: LendingRowsEnv[Any], rng: np.random.Generator, rows: int) -> NDArray[Any]:
+def draw_actions(env: ChainRowsEnv[Any], rng: np.random.Generator, rows: int) -> NDArray[Any]:
     """Draw actions: any of a discrete space; of a box anywhere, or an edge or its middle."""
     if env.config.actions == "discrete":
-        return rng.integers(len(env.shares_ppm), size=rows)
+        return rng.integers(env.action_space.n, size=rows)  # type: ignore[attr-defined]
     edges = rng.choice([-1.0, 0.0, 1.0], rows)
     return np.where(rng.random(rows) < 0.3, edges, rng.uniform(-1.0, 1.0, rows)).astype(np.float32)
 
 
-def as_plane(env: LendingRowsEnv[Any], actions: NDArray[Any]) -> Limbs:
+def as_plane(env: ChainRowsEnv[Any], actions: NDArray[Any]) -> Limbs:
     """Actions as the words that a step takes."""
     kind = np.int64 if env.config.actions == "discrete" else np.float64
     return actions.astype(kind).view(np.uint64)

@@ -56,6 +56,8 @@ class KernelMaker:
         host = self.host
         try:
             for part in self.parts:
+                part.kernel.reserve(host.fleet, part.wiring.program, host.starts, self.spread, self.most)
+            for part in self.parts:
                 part.wide |= part.left > 0
                 part.printed = part.kernel.print(
                     host.fleet, part.wiring.program, host.starts, self.spread, self.most, part.wide

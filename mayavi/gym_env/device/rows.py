@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
 from mayavi.evm.devices import DeviceError, check_device, explained
-from mayavi.evm.fleet import SUCCESS
 from mayavi.gym_env.configuration import EnvConfig, configured
 from mayavi.gym_env.device.host import MOST_ROOM, HostRows
-from mayavi.gym_env.device.lending import RENEWED, begun, whole_environment, wired
+from mayavi.gym_env.device.kinds import whole_environment
 from mayavi.gym_env.device.making import KernelMaker
 from mayavi.gym_env.device.memory import RowMemory, bytes_needed
 from mayavi.gym_env.device.parts import Style, make_parts
@@ -66,7 +65,7 @@ class DeviceRows:
             raise UsageError(f"{rows!r} rows of {len(episodes)} episodes do nothing", "give at least one of each")
         check_device(device)
         name, settings = split_name(env) if isinstance(env, str) else (env.name, {})
-        kind = whole_environment(entry(name).load() if isinstance(env, str) else env)
+        kind, steps = whole_environment(entry(name).load() if isinstance(env, str) else env)
         self.rows, self.table, self.style = rows, [int(each) for each in episodes], style or Style()
         starts, room = len(self.table), MOST_ROOM
         chosen = configured(kind.config_type, settings, config)
@@ -74,15 +73,16 @@ class DeviceRows:
         self.config, self.observation_space, self.action_space = host.config, host.observation_space, host.action_space
         self.env = host
         host.begin(range(starts), self.table)
-        wirings = wired(host)
+        self._steps = steps(host)
+        wirings = self._steps.wired()
         planes = self._planes = wirings[0].table.planes
-        renewed = [plane for name in RENEWED for plane in range(planes[name].start, planes[name].stop)]
+        renewed = [plane for name in steps.renewed for plane in range(planes[name].start, planes[name].stop)]
         self.parts = make_parts(wirings, renewed, device, self.style)
         self.torch_device = torch.device("cpu" if device == EMULATED else device)
         self.host = HostRows(host, self.parts, starts)
-        given, singles = begun(host, wirings[0].table, slice(0, starts))
-        self._begun, self._paths_e8 = given, host.columns["path_e8"][:starts].copy()
-        self.host.learn(given, self.host.read_starts(), self._paths_e8)
+        given, singles = self._steps.begun(wirings[0].table, starts)
+        self._begun, self._schedule = given, self._steps.tables(starts)
+        self.host.learn(given, self.host.read_starts(), self._schedule)
         self.left = 0
         """Steps of rows that the processor had to play, or to finish."""
         self._memory: RowMemory | None = None
@@ -96,7 +96,7 @@ class DeviceRows:
             raise UsageError(explained(error).message, "take fewer rows or episodes") from None
         self._memory = RowMemory(self.parts, rows, self.torch_device)
         self._memory.set_starts(given, self.host.read_starts(), singles)
-        self._prices = self._memory.upload(self._paths_e8) if host.feed is not None else None
+        self._tables = {name: self._memory.upload(table.words) for name, table in self._schedule.items()}
         self._make_tensors()
 
     @property
@@ -168,7 +168,8 @@ class DeviceRows:
         self._history.scatter_(0, self.steps[None], given[None].to(self._history.dtype))
         self._play()
         self.steps += 1
-        torch.eq(memory.given[self._planes["liquidation"].start], SUCCESS, out=self.terminated)
+        plane, value = self._steps.over
+        torch.eq(memory.given[self._planes[plane].start], value, out=self.terminated)
         torch.logical_and(self.steps >= self.config.horizon, ~self.terminated, out=self.truncated)
         ended = self.terminated | self.truncated
         memory.ended.copy_(ended)
@@ -178,9 +179,9 @@ class DeviceRows:
     def _play(self) -> None:
         """Run a step of all rows with the actions that were taken."""
         memory = self.memory
-        if self._prices is not None:
-            following = (self.steps + 1).clamp_(max=self.config.horizon)
-            memory.given[self._planes["price_e8"].start] = self._prices[memory.entries, following]
+        for name, table in self._tables.items():
+            at = (self.steps + self._schedule[name].ahead).clamp_(max=self.config.horizon)
+            memory.given[self._planes[name]] = table[:, memory.entries, at]
         self.last_order = None if self.style.bucket == 0 else self._by_path()
         for number, part in enumerate(self.parts, 1):
             memory.order = self.last_order if number == 1 else None
@@ -203,7 +204,7 @@ class DeviceRows:
 
         plane = self.memory.given[self._planes["action"].start]
         if self.config.actions == "discrete":
-            plane.copy_(actions.clamp(0, len(self.env.shares_ppm) - 1))
+            plane.copy_(actions.clamp(0, self.action_space.n - 1))  # type: ignore[attr-defined]
         else:
             plane.view(torch.float64).copy_(actions[:, 0].clamp(-1.0, 1.0))
 
@@ -229,7 +230,7 @@ class DeviceRows:
         self._waiting += len(rows)
         if not host.is_current():
             # Something that was taken for constant has changed: no row may be stepped by these kernels any more.
-            host.learn(self._begun, host.read_starts(), self._paths_e8)
+            host.learn(self._begun, host.read_starts(), self._schedule)
             self._grow(at_once=True)
         elif self._waiting >= self._patience:
             # New paths, or values wider than those seen so far.

@@ -52,9 +52,9 @@ class Wiring:
         """Give an input the same value on every row."""
         self.fixed.append((name, value))
 
-    def add_output(self, name: str, *, plane: str) -> None:
-        """Add an output whose lowest limb, or only float, is read from `plane`."""
-        self.outputs.append((name, "word", self.table.place(plane, 1), 1))
+    def add_output(self, name: str, *, plane: str, limbs: int = 1) -> None:
+        """Add an output whose lowest limbs, or only float, are read from `plane`."""
+        self.outputs.append((name, "word", self.table.place(plane, limbs), limbs))
 
     def feed_back(self, output: str, name: str, *, limbs: int = 1) -> None:
         """Make an output the next step's input `name`, limb by limb."""

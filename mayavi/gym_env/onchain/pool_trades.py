@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mayavi.agents.quantities import MILLION
 from mayavi.evm.fleet import Program, Template, Word, Words
+from mayavi.evm.float_word import FloatWord
 from mayavi.evm.fork.token_balance import balance_slot
 from mayavi.numerics import portable
 from mayavi.protocols.uniswap.market import UniswapV3
@@ -105,6 +106,16 @@ class PoolTrades:
         """Price of one whole token at square root prices given as words."""
         ratio = np.maximum(Words(roots).float64(_Q96) ** 2, 1e-60)  # a row that has not begun has no price
         return ratio * self._scale if self.token_is_zero else self._scale / ratio
+
+    def price_word(self, root: FloatWord) -> FloatWord:
+        """`price_of` in a program, of a square root price as a float."""
+        ratio = ((root / _Q96) * (root / _Q96)).at_least(1e-60)
+        return ratio * self._scale if self.token_is_zero else FloatWord(root.program, self._scale) / ratio
+
+    def depth_word(self, root: FloatWord, liquidity: FloatWord) -> FloatWord:
+        """`depth` in a program."""
+        tokens = liquidity / (root / _Q96) if self.token_is_zero else liquidity * (root / _Q96)
+        return tokens / self.unit
 
     def quote(self, roots: NDArray[np.uint8], amounts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Proceeds, in whole money, of selling whole tokens at square root prices; (rows,) or (rows, n)."""

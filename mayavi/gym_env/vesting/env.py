@@ -22,6 +22,7 @@ from mayavi.evm.fork.token_balance import balance_slot
 from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.onchain.pool_trades import UNLIMITED_FUNDS, PoolTrades
 from mayavi.gym_env.rows import Floats, Observations, Rows
+from mayavi.gym_env.vesting.parts import SMALLEST
 from mayavi.gym_env.vesting.start import SCHEDULES, VestingConfig, starts_of
 from mayavi.numerics import portable
 from mayavi.protocols.tokens import Erc20
@@ -36,7 +37,6 @@ REST, EVEN_PART, TWO_PARTS, HALF, ALL = range(5)
 """Discrete actions."""
 _E8, _GWEI = 10**8, 10**9
 _LATE = 3  # a late cliff is after a third of the time
-_SMALLEST = 1e-8  # smallest ratio of unsold amount to pool depth in observations
 
 
 class VestingRows(ChainRowsEnv[VestingConfig]):
@@ -101,18 +101,20 @@ class VestingRows(ChainRowsEnv[VestingConfig]):
 
     def prepare(self, fork: Fork) -> None:
         """Place a wallet of each schedule, fund the treasury and the arbitrageur, and approve the router."""
-        self.holder, treasury, arbitrageur = (account_address(name) for name in (HOLDER, TREASURY, ARBITRAGEUR))
+        self.fork = fork
+        self.holder, treasury, self.arbitrageur = (account_address(name) for name in (HOLDER, TREASURY, ARBITRAGEUR))
         self.trades = PoolTrades(fork, TOKEN, MONEY, FEE)
         self.wallets = [self._place_wallet(fork, schedule) for schedule in SCHEDULES]
-        self._release_call: bytes = VestingWallet(fork, self.wallets[0]).contract.release.encode(self.trades.token)
+        self.release_call: bytes = VestingWallet(fork, self.wallets[0]).contract.release.encode(self.trades.token)
         self._wallets = Words.of([int.from_bytes(wallet) for wallet in self.wallets]).words
-        self._slots = Words.of([balance_slot(fork, self.trades.token, wallet)[1] for wallet in self.wallets]).words
+        self.slots = [balance_slot(fork, self.trades.token, wallet)[1] for wallet in self.wallets]
+        self._slots = Words.of(self.slots).words
         fork.deal(TOKEN, treasury, UNLIMITED_FUNDS * self.trades.unit)
         self.trades.enable(self.holder)
-        self.trades.enable(arbitrageur, wealth=True)
+        self.trades.enable(self.arbitrageur, wealth=True)
         self.pool_price_e8 = int(self.trades.pool.price(TOKEN) * _E8)
-        self._start = self._starting(fork, treasury, arbitrageur)
-        self._step = self._stepping(fork, arbitrageur)
+        self._start = self._starting(fork, treasury, self.arbitrageur)
+        self._step = self._stepping(fork, self.arbitrageur)
 
     def _place_wallet(self, fork: Fork, schedule: str) -> bytes:
         """Place a wallet that is fully vested by the last step, so that all of it can be sold."""
@@ -160,7 +162,7 @@ class VestingRows(ChainRowsEnv[VestingConfig]):
     def _release(self, program: Program, wallet: Word, wallet_slot: Word, mask: Word) -> Word:
         """Release what vested, unless the wallet is empty; returns the gas used."""
         filled = program.less(0, program.load(self.trades.token, wallet_slot))
-        call = Template(wallet, self._release_call, sender=self.holder)
+        call = Template(wallet, self.release_call, sender=self.holder)
         _, gas, _ = program.call(call, mask=program.multiply(mask, filled))
         return gas
 
@@ -268,7 +270,7 @@ class VestingRows(ChainRowsEnv[VestingConfig]):
         held, waiting = self._seen("held").float64(), self._seen("in_wallet").float64()
         root, liquidity = self._seen("root").words, self._seen("liquidity").words
         depth = np.maximum(self.trades.depth(root, liquidity), 1e-9)
-        unsold = np.maximum((held + waiting) / self.trades.unit / depth, _SMALLEST)
+        unsold = np.maximum((held + waiting) / self.trades.unit / depth, SMALLEST)
         reference = np.maximum(self.reference, 1e-8)
         began = np.maximum(columns["reference_e8"][:, 0] / _E8, 1e-8)
         pool = np.maximum(self.trades.price_of(root), 1e-8)
@@ -279,7 +281,7 @@ class VestingRows(ChainRowsEnv[VestingConfig]):
                 waiting / inventory,
                 10 * portable.log(reference / began),
                 100 * portable.log(pool / reference),
-                1 - portable.log(unsold) / portable.log(_SMALLEST),
+                1 - portable.log(unsold) / portable.log(SMALLEST),
                 columns["recovery_ppm"] / MILLION,
                 20 * columns["step_volatility"],
                 columns["pull"],

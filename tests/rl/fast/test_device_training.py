@@ -243,7 +243,7 @@ def test_a_training_on_a_device_without_specialised_execution_is_refused(tmp_pat
 
 def test_an_environment_that_does_not_run_on_a_device_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     config = TrainConfig.of({"env": "rwa", "framework": "fast", "device": "emulated"})
-    with pytest.raises(UsageError, match="'rwa' does not run on a device: its step is not one program") as refused:
+    with pytest.raises(UsageError, match="'rwa' does not run on a device: it stands on no chain") as refused:
         train(config, models=tmp_path)
     assert "--device auto" in (refused.value.hint or "")
     assert list(tmp_path.iterdir()) == []

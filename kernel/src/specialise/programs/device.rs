@@ -18,7 +18,7 @@ use crate::{
         tree::Tree,
     },
     rows::program::Program,
-    trace::{BlockField, Expression, Graph, Node},
+    trace::{BlockField, Expression, Field, Graph, Node},
 };
 
 /// What a tree reads of a row.
@@ -29,6 +29,8 @@ pub enum DeviceRead {
     Slot(u32),
     /// A slot whose key depends on the row: the number of its key.
     Keyed(usize),
+    /// The ether of an account, which no path changes.
+    Balance(Address),
 }
 
 /// A word of an ending: the function's, or the same on every row.
@@ -67,14 +69,15 @@ pub struct DeviceTree {
 }
 
 impl Specialiser {
-    /// The paths of a program that rows took `least` times, up to `most` of them; or why there are none.
-    pub fn device_tree(&self, program: &Program, least: u32, most: usize) -> Result<DeviceTree, String> {
+    /// The paths of a program that rows took, up to `most` of them, without those that need a `barred` key; or why there
+    /// are none.
+    pub fn device_tree(&self, program: &Program, most: usize, barred: &Barred) -> Result<DeviceTree, String> {
         let programs = self.programs.as_ref().ok_or("programs are not replayed as a whole here")?;
         let site = programs.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&program.key()).cloned();
         let site = site.ok_or("no row has run the program yet")?;
         match site.recorded.counts.reason() {
             Some(reason) => Err(format!("the program is not replayed as a whole: {reason}")),
-            None => site.device_tree(least, most),
+            None => site.device_tree(most, barred),
         }
     }
 
@@ -98,9 +101,13 @@ impl Specialiser {
     }
 }
 
+/// Keys that have no place on a device: account and expression.
+pub type Barred = HashSet<(Address, Node)>;
+
 /// Slots of paths whose keys depend on the row.
 struct Keys<'a> {
     graph: &'a Graph,
+    barred: &'a Barred,
     all: Vec<Key>,
     /// By account and expression of the key; none where it is too involved.
     known: HashMap<(Address, Node), Option<usize>>,
@@ -111,7 +118,8 @@ impl Keys<'_> {
         if let Some(known) = self.known.get(&(address, key)) {
             return *known;
         }
-        let number = Key::new(self.graph, address, key).map(|key| {
+        let allowed = (!self.barred.contains(&(address, key))).then_some(key);
+        let number = allowed.and_then(|key| Key::new(self.graph, address, key)).map(|key| {
             self.all.push(key);
             self.all.len() - 1
         });
@@ -126,7 +134,7 @@ impl Keys<'_> {
         let mut reads = cone(graph, reads, false).into_iter().filter(|node| is_leaf(graph.expression(*node)));
         let read = |keys: &mut Self, node: Node| match graph.expression(node) {
             Expression::Slot(address, key) => keys.number(*address, *key).is_some(),
-            Expression::Account(..) => false,
+            Expression::Account(field, account) => *field == Field::Balance && graph.as_constant(*account).is_some(),
             _ => true,
         };
         let read = reads.all(|node| read(self, node));
@@ -168,8 +176,14 @@ fn in_turn(graph: &Graph, wanted: impl Iterator<Item = Node>) -> Vec<Node> {
 impl DeviceTree {
     /// The first `most` of these paths that have their place on a device. The same paths give the same tree, in whichever
     /// order they came up.
-    pub fn new(graph: &Graph, generation: u64, mut paths: Vec<Wanted<'_>>, most: usize) -> Result<Self, String> {
-        let none = || Keys { graph, all: Vec::new(), known: HashMap::default() };
+    pub fn new(
+        graph: &Graph,
+        generation: u64,
+        mut paths: Vec<Wanted<'_>>,
+        most: usize,
+        barred: &Barred,
+    ) -> Result<Self, String> {
+        let none = || Keys { graph, barred, all: Vec::new(), known: HashMap::default() };
         let mut keys = none();
         paths.retain(|path| keys.cover(path));
         paths.truncate(most);
@@ -230,6 +244,9 @@ fn read(graph: &Graph, node: Node, keys: &mut Keys<'_>) -> Option<DeviceRead> {
         Expression::Block(field) => DeviceRead::Block(*field),
         Expression::Place(number, ..) => DeviceRead::Slot(*number),
         Expression::Slot(address, key) => DeviceRead::Keyed(keys.number(*address, *key)?),
+        Expression::Account(Field::Balance, account) => {
+            DeviceRead::Balance(Address::from_word(graph.as_constant(*account)?.into()))
+        }
         _ => return None,
     })
 }

@@ -5,8 +5,14 @@ use std::cmp::Reverse;
 use revm::primitives::{HashMap, U256};
 
 use super::branches::{TreeDraft, Wanted, reads_of};
-use crate::specialise::{Specialiser, sites::paths::Paths};
-use crate::trace::{End, Node, Values};
+use crate::specialise::{
+    Specialiser,
+    sites::{
+        code::cone,
+        paths::{Known, Paths},
+    },
+};
+use crate::trace::{End, Ending, Node, Values};
 
 /// Replays of a path step by step after which it is to become code.
 const WARM: u32 = 24;
@@ -21,26 +27,33 @@ const MOST_PATHS: usize = 96;
 const PATIENCE: u32 = 384;
 
 /// A path that rows have taken step by step.
+#[derive(Default)]
 struct Taken {
     hits: u32,
     reads: Vec<Node>,
     rows: Vec<Vec<U256>>,
-    /// The bits of what was read so far, at most.
+    /// All that the path computes, where it is for a device, and the bits of that so far, at most.
+    nodes: Vec<Node>,
     widest: Vec<usize>,
     is_code: bool,
 }
 
 impl Taken {
-    /// Keep a row that reads something wider than all before.
-    fn keep_wider(&mut self, row: Vec<U256>) {
-        self.widest.resize(row.len(), 0);
+    /// Keep a row on which something is wider than on all before.
+    fn keep_wider(&mut self, paths: &Paths, (known, ending): (&Known, &Ending), values: &Values) {
+        if self.nodes.is_empty() {
+            let guards = known.guards().iter().map(|(guard, _)| guard.node);
+            self.nodes = cone(&paths.tree.graph, guards.chain(ending.nodes()), false);
+            self.widest.resize(self.nodes.len(), 0);
+        }
         let mut wider = false;
-        for (widest, value) in self.widest.iter_mut().zip(&row) {
-            wider |= value.bit_len() > *widest;
-            *widest = value.bit_len().max(*widest);
+        for (widest, node) in self.widest.iter_mut().zip(&self.nodes) {
+            let bits = values.get(*node).bit_len();
+            wider |= bits > *widest;
+            *widest = bits.max(*widest);
         }
         if self.rows.len() < MOST_SAMPLES || (wider && self.rows.len() < MOST_WIDER) {
-            self.rows.push(row);
+            self.rows.push(self.reads.iter().map(|node| values.get(*node)).collect());
         }
     }
 }
@@ -75,13 +88,11 @@ impl Growth {
         let taken = self.taken.entry(step).or_insert_with(|| Taken {
             hits: 0,
             reads: reads_of(&paths.tree.graph, known.guards(), ending),
-            rows: Vec::new(),
-            widest: Vec::new(),
-            is_code: false,
+            ..Taken::default()
         });
         taken.hits += 1;
         if all.is_thorough() {
-            taken.keep_wider(taken.reads.iter().map(|node| values.get(*node)).collect());
+            taken.keep_wider(paths, (known, ending), values);
             return None;
         }
         if taken.rows.len() < MOST_SAMPLES {
@@ -115,7 +126,7 @@ impl Growth {
             let (rows, End::Transaction(ending)) = (known.rows(), paths.tree.end(*step)) else { continue };
             let reads = reads_of(&paths.tree.graph, known.guards(), ending);
             if !rows.is_empty() && rows.iter().all(|row| row.len() == reads.len()) {
-                self.taken.insert(*step, Taken { hits: WARM, reads, rows, widest: Vec::new(), is_code: false });
+                self.taken.insert(*step, Taken { hits: WARM, reads, rows, ..Taken::default() });
             }
         }
         self.draft(all, paths)

@@ -8,6 +8,8 @@ use crate::trace::{BlockField, Expression, Field, Graph, Node, Surroundings, Unr
 /// A key as a function of one number.
 pub struct Key {
     pub address: Address,
+    /// The expression of the key.
+    pub key: Node,
     /// The expression that the number is.
     pub index: Node,
     /// What the key is computed by, operands first, the key last.
@@ -65,7 +67,14 @@ impl Key {
             numbers.insert(*node, copied);
         }
         let schedule = nodes.iter().filter(|node| **node != index).map(|node| numbers[node]).collect();
-        (nodes.last() == Some(&key)).then(|| Self { address, index, number: numbers[&index], graph: part, schedule })
+        (nodes.last() == Some(&key)).then(|| Self {
+            address,
+            key,
+            index,
+            number: numbers[&index],
+            graph: part,
+            schedule,
+        })
     }
 
     /// The key for a number.

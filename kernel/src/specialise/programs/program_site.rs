@@ -12,7 +12,7 @@ use revm::primitives::B256;
 
 use super::{
     branches::{TreeCode, TreeDraft},
-    device::DeviceTree,
+    device::{Barred, DeviceTree},
     growth::Growth,
 };
 use crate::specialise::{
@@ -98,15 +98,15 @@ impl ProgramSite {
         self.order(draft);
     }
 
-    /// Its paths that rows took `least` times, up to `most` of them, for a device; or why there are none.
-    pub fn device_tree(&self, least: u32, most: usize) -> Result<DeviceTree, String> {
+    /// Its paths that rows took, up to `most` of them, for a device; or why there are none.
+    pub fn device_tree(&self, most: usize, barred: &Barred) -> Result<DeviceTree, String> {
         let paths = self.recorded.paths.read().unwrap_or_else(PoisonError::into_inner);
         let growth = self.growth.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = self.recorded.generation();
         if growth.generation() != generation {
             return Err("no path of the program is known yet".to_owned());
         }
-        DeviceTree::new(&paths.tree.graph, generation, growth.often(&paths, least), most)
+        DeviceTree::new(&paths.tree.graph, generation, growth.often(&paths, 1), most, barred)
     }
 
     fn order(self: &Arc<Self>, draft: Option<TreeDraft>) {
