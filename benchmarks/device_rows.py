@@ -47,13 +47,32 @@ class Timed:
 
 
 def drawing(rows: DeviceRows, seed: int) -> Callable[[], torch.Tensor]:
-    """Return a function that draws an action for every row."""
+    """Return a function that draws an action for every row.
+
+    Every third row repeats one action for good. Of continuous actions that is nothing or all, and another third of the
+    rows takes all or pays all back in every step.
+    """
     source = torch.Generator(rows.torch_device).manual_seed(seed)
     where = {"device": rows.torch_device, "generator": source}
     if rows.config.actions == "discrete":
         count = int(rows.action_space.n)  # type: ignore[attr-defined]
-        return lambda: torch.randint(count, (rows.rows,), **where)
-    return lambda: torch.rand((rows.rows, 1), **where) * 2 - 1
+        repeated = torch.randint(count, (rows.rows,), **where)[2::3]
+
+        def numbers() -> torch.Tensor:
+            drawn = torch.randint(count, (rows.rows,), **where)
+            drawn[2::3] = repeated
+            return drawn
+
+        return numbers
+    kept = torch.randint(-1, 2, (rows.rows, 1), **where)[2::3].float()
+
+    def shares() -> torch.Tensor:
+        drawn = torch.rand((rows.rows, 1), **where) * 2 - 1
+        drawn[1::3] = drawn[1::3].sign()
+        drawn[2::3] = kept
+        return drawn
+
+    return shares
 
 
 def is_exact(rows: DeviceRows, name: str, compared: int, steps: int) -> bool:
