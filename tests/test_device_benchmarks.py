@@ -117,7 +117,8 @@ class TestDeviceRows:
         lines = capsys.readouterr().out.splitlines()
         assert lines[0].startswith("aave, discrete: 32 rows made in "), lines
         assert any(line.startswith("  EXACT on 96 steps") for line in lines), lines
-        assert "M steps/s" in lines[-1]
+        assert "M steps/s" in lines[-2]
+        assert lines[-1].startswith("  kernels at the end: ")
 
     def test_what_bounds_the_kernels_is_counted(self, capsys: pytest.CaptureFixture[str]) -> None:
         small = ["--rows", "64", "--episodes", "16", "--steps", "1", "--rate", "3e8", "--registers", "168"]
