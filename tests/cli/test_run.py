@@ -230,8 +230,8 @@ def test_a_replica_that_is_not_built_yet_is_built_before_everybodys_eyes(capsys:
 @pytest.mark.slow(3)
 def test_opening_many_positions_is_shown_as_progress(run_mayavi, tmp_path: Path) -> None:
     options = ("run", "depeg_cascade", "--steps", "3", "--store", str(tmp_path / "runs.duckdb"))
-    many = run_mayavi(*options, "--set", "agents.borrowers.count=1500")
+    many = run_mayavi(*options, "--set", "agents.borrowers.count=4000")
     assert many.returncode == 0, many.stderr
-    assert "opening the positions of 1,500 accounts …" in many.stderr
+    assert "opening the positions of 4,000 accounts …" in many.stderr
     few = run_mayavi(*options, "--set", "agents.borrowers.count=20")
     assert "opening the positions" not in few.stderr

@@ -21,7 +21,7 @@ from tests.pages import DOCS, Page
 
 NAME = "mayavi.example.org"
 BODY_LIMIT = 1_048_576
-LONG = {"scenario": "depeg_cascade", "steps": 60, "seed": 1}
+LONG = {"scenario": "depeg_cascade", "steps": 400, "seed": 1}
 pytestmark = pytest.mark.slow(2)
 
 
