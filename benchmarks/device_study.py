@@ -46,7 +46,7 @@ STUDIES: dict[str, dict[str, Any]] = {
 HORIZON = 12
 """Steps of a rollout: an episode of `aave`."""
 UPDATES = 32
-"""Updates of a training, at least; so many has Stable-Baselines3 in its 98,304 steps."""
+"""Fewest updates of a training: the number that Stable-Baselines3 makes in 98,304 steps."""
 MOST_ROWS, MOST_STARTS = 262_144, 65_536
 SCRIPTS = ("noop", "repay_all", "follow_spread")
 

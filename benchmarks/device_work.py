@@ -73,7 +73,7 @@ def total(parts: list[Work]) -> Work:
 
 
 def bounds(step: Work, rate: float) -> str:
-    """Say how near to an H200's peaks so many steps a second come; an instruction on 64 bits counts as two."""
+    """Compare `rate` steps a second with an H200's peak rates. A 64-bit instruction counts as two."""
     peak = H200_SMS * INTEGERS_A_CYCLE * H200_HZ
     slots = step.issued * (1 + step.wide / step.instructions)
     return (

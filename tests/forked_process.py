@@ -71,7 +71,7 @@ def ask(
 
 
 def read(channel: socket.socket, size: int) -> bytes:
-    """Read so many bytes."""
+    """Read exactly `size` bytes."""
     parts = b""
     while len(parts) < size:
         part = channel.recv(size - len(parts))

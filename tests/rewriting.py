@@ -31,7 +31,7 @@ def prepare_share(config: pytest.Config, package: Path) -> None:
 
 
 def share(files: Iterable[Path], number: int, workers: int) -> list[Path]:
-    """Every so many of `files`: the first ones that all workers collect are done first."""
+    """Return every `workers`-th file, from file `number` on. Pytest collects files in this order too."""
     return sorted(files)[number::workers]
 
 

@@ -44,10 +44,11 @@ class PathTotals(NamedTuple):
     liquidatable: NDArray[np.int64]
     """Accounts with a health factor below 1, in the shape of the prices."""
     liquidatable_debt_usd_e8: Words
-    """Debt of those accounts."""
+    """Debt of the accounts that may be liquidated, in hundred-millionths of a dollar."""
     bad_debt_usd_e8: Words
-    """Debt beyond the collateral of its account."""
+    """Debt that exceeds the collateral of its account."""
     debt_usd_e8: Words
+    """Debt of all accounts."""
 
 
 def totals_on_paths(

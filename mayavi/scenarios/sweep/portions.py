@@ -26,5 +26,5 @@ class Portions(Iterator[list[Task]]):
         return list(self._tasks[start : self._next])
 
     def took(self, tasks: int, seconds: float) -> None:
-        """Note how long the runs of a portion took; later portions have so many that they take two seconds."""
+        """Set the size of later portions from the time that `tasks` runs took, so that each takes about `PORTION_S`."""
         self._size = max(1, min(MOST_TASKS, int(PORTION_S * tasks / max(seconds, 1e-6))))
