@@ -15,6 +15,7 @@ from .evm.units import ether as ether
 from .evm.units import format_units as format_units
 from .evm.units import gwei as gwei
 from .evm.units import to_units as to_units
+from .scenarios.exposure.exposure import exposure as exposure
 from .scenarios.run.run import run as run
 from .scenarios.sensitivity.analysis import sensitivity as sensitivity
 from .scenarios.sweep.sweep import sweep as sweep

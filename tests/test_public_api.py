@@ -27,6 +27,7 @@ EXPORTED = [
     "checksum",
     "errors",
     "ether",
+    "exposure",
     "format_units",
     "gwei",
     "run",

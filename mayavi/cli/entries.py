@@ -21,6 +21,7 @@ ENTRIES = (
     Entry("run", "run:run", "Run a scenario and store every action."),
     Entry("sweep", "sweep:sweep", "Run a scenario for many seeds: mean, quantiles, VaR, LaR."),
     Entry("sensitivity", "sensitivity:sensitivity", "Rank the assumptions of a scenario by their effect."),
+    Entry("exposure", "exposure:exposure", "Value borrowers on many price paths while nobody acts: debt at risk."),
     Entry("train", "rl.train:train", "Train a policy with RLlib, Stable-Baselines3 or our own PPO."),
     Entry("eval", "rl.eval:evaluate", "Compare a trained policy with baselines."),
     Entry("rollouts", "rl.rollouts:rollouts", "Record episodes of a policy or a baseline for offline training."),

@@ -84,8 +84,9 @@ class Added:
         for own, value in zip(self._sums, sums, strict=True):
             limbs = np.array([[(value >> 64 * at) & (2**64 - 1) for at in range(LIMBS)]], dtype=np.uint64)
             if whole:
-                own[scenario] = 0
-            add_limbs(own[scenario : scenario + 1], limbs)
+                own[scenario] = limbs[0]
+            else:
+                add_limbs(own[scenario : scenario + 1], limbs)
 
     def words(self) -> list[Words]:
         """Sums of each measure, one word for each scenario."""

@@ -27,7 +27,6 @@ from mayavi.protocols.chainlink.price_feed import PriceFeed
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
-    from mayavi.evm.fork.grid import Grid
     from mayavi.protocols.aave.market import AaveV3
 
 Prices = Mapping[str, Any] | Mapping[bytes, Any]
@@ -51,6 +50,59 @@ class PathTotals(NamedTuple):
     """Debt of all accounts."""
 
 
+class AccountsOnPaths:
+    """Accounts of a market that are valued under any prices of `feeds`; what they read else is read once, at first.
+
+    Calls on the same object share the recorded paths of the pool's code.
+    """
+
+    def __init__(self, market: AaveV3, accounts: Sequence[AddressLike], feeds: Sequence[AddressLike]) -> None:
+        if not accounts or not feeds:
+            raise UsageError(f"there are no {'prices' if accounts else 'accounts'}", "give one at least")
+        self.fork, self.feeds = market.fork, list(feeds)
+        slots, places = (
+            [_answer_slot(self.fork, feed) for feed in feeds],
+            [address_on(self.fork, each) for each in accounts],
+        )
+        calldata = market.pool.getUserAccountData.encode(ZERO_ADDRESS)
+        self._grid = self.fork.grid(
+            market.pool.address, calldata, {4: places}, len(AccountData._fields), slots, timestamp=True
+        )
+
+    @property
+    def left(self) -> int:
+        """Rows of the last call that a device left to the processor."""
+        return self._grid.left
+
+    def totals(self, prices: Sequence[Any], timestamps: Any = None, *, device: str | None = None) -> PathTotals:
+        """Add up the accounts under each scenario; arguments are those of `totals_on_paths`, prices by feed."""
+        shape, columns = self._scenarios(prices, timestamps)
+        unsafe, owed, bad, debt = self._grid.totals(_MEASURES, columns, device)
+        return PathTotals(unsafe.uint64().astype(np.int64).reshape(shape), owed, bad, debt)
+
+    def data(self, prices: Sequence[Any], timestamps: Any = None, *, device: str | None = None) -> AccountsData:
+        """Return the account data under each scenario, accounts of the first scenario first."""
+        _, columns = self._scenarios(prices, timestamps)
+        return AccountsData(*self._grid.run(columns, device))
+
+    def _scenarios(self, prices: Sequence[Any], timestamps: Any) -> tuple[tuple[int, ...], list[Any]]:
+        """Return the shape of the scenarios, and a column for each feed and the time."""
+        given = [np.asarray(each) for each in prices]
+        for feed, each in zip(self.feeds, given, strict=True):
+            if each.dtype.kind not in "iuO":
+                name = PriceFeed(self.fork, feed).name
+                raise BadArgument(
+                    f"prices of {name} are of the type {each.dtype}", "give integers, as the feed posts them"
+                )
+        times = np.asarray(self.fork.timestamp if timestamps is None else timestamps)
+        try:
+            *answers, times = np.broadcast_arrays(*given, times)
+        except ValueError:
+            shapes = ", ".join(str(each.shape) for each in (*given, times))
+            raise BadArgument(f"prices and timestamps of the shapes {shapes} do not fit together") from None
+        return times.shape, [each.reshape(-1) for each in (*answers, times)]
+
+
 def totals_on_paths(
     market: AaveV3,
     accounts: Sequence[AddressLike],
@@ -64,9 +116,7 @@ def totals_on_paths(
     `prices` are integers by feed, as the feed posts them, and `timestamps` seconds: arrays of any shape, such as
     (paths, steps), that broadcast. `device` is `cuda`, `cuda:1`, … or `emulated`; None is the processor.
     """
-    grid, shape, columns = _grid(market, accounts, prices, timestamps)
-    unsafe, owed, bad, debt = grid.totals(_MEASURES, columns, device)
-    return PathTotals(unsafe.uint64().astype(np.int64).reshape(shape), owed, bad, debt)
+    return AccountsOnPaths(market, accounts, [*prices]).totals([*prices.values()], timestamps, device=device)
 
 
 def account_data_on_paths(
@@ -81,32 +131,7 @@ def account_data_on_paths(
 
     Arguments are those of `totals_on_paths`, which needs less memory: a row here has 192 bytes.
     """
-    grid, _, columns = _grid(market, accounts, prices, timestamps)
-    return AccountsData(*grid.run(columns, device))
-
-
-def _grid(
-    market: AaveV3, accounts: Sequence[AddressLike], prices: Prices, timestamps: Any
-) -> tuple[Grid, tuple[int, ...], list[Any]]:
-    """Return the account data as a grid, the shape of the scenarios, and a column for each feed and the time."""
-    if not accounts or not prices:
-        raise UsageError(f"there are no {'prices' if accounts else 'accounts'}", "give one at least")
-    fork, given = market.fork, [np.asarray(each) for each in prices.values()]
-    feeds: list[AddressLike] = [*prices]
-    for feed, each in zip(feeds, given, strict=True):
-        if each.dtype.kind not in "iuO":
-            name = PriceFeed(fork, feed).name
-            raise BadArgument(f"prices of {name} are of the type {each.dtype}", "give integers, as the feed posts them")
-    times = np.asarray(fork.timestamp if timestamps is None else timestamps)
-    try:
-        *answers, times = np.broadcast_arrays(*given, times)
-    except ValueError:
-        shapes = ", ".join(str(each.shape) for each in (*given, times))
-        raise BadArgument(f"prices and timestamps of the shapes {shapes} do not fit together") from None
-    slots, places = [_answer_slot(fork, feed) for feed in feeds], [address_on(fork, each) for each in accounts]
-    calldata = market.pool.getUserAccountData.encode(ZERO_ADDRESS)
-    grid = fork.grid(market.pool.address, calldata, {4: places}, len(AccountData._fields), slots, timestamp=True)
-    return grid, times.shape, [each.reshape(-1) for each in (*answers, times)]
+    return AccountsOnPaths(market, accounts, [*prices]).data([*prices.values()], timestamps, device=device)
 
 
 def _answer_slot(fork: Fork, feed: AddressLike) -> tuple[bytes, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -28,21 +29,31 @@ E8 = 10**8
 
 def draw_prices(config: ScenarioConfig, fork: Fork, *, seed: int, step_seconds: int) -> PricePaths | None:
     """Draw a path for each price process of the scenario; None if it has none."""
-    if not config.prices:
-        return None
+    return price_drawer(config, fork, step_seconds)(seed) if config.prices else None
+
+
+def price_drawer(config: ScenarioConfig, fork: Fork, step_seconds: int) -> Callable[[int], PricePaths]:
+    """Return the function that draws the paths of a seed. Initial prices are those of `fork` now."""
     from mayavi.markets import Correlation, PricePaths
     from mayavi.scenarios.models.attachments import in_yaml
 
     start = {symbol: start_usd_e8(config, fork, symbol) / E8 for symbol in config.prices}
     pairs = {(pair.split("/")[0], pair.split("/")[1]): float(value) for pair, value in config.correlations.items()}
     correlation = Correlation(pairs) if pairs else None
+
+    def draw(seed: int) -> PricePaths:
+        try:
+            return PricePaths.draw(
+                processes, start, steps=config.steps, step_seconds=step_seconds, seed=seed, correlation=correlation
+            )
+        except BadSeries as error:
+            raise BadSeries(error.message, in_yaml(error.hint)) from None
+
     try:
         processes = {symbol: process_of(price, symbol) for symbol, price in config.prices.items()}
-        return PricePaths.draw(
-            processes, start, steps=config.steps, step_seconds=step_seconds, seed=seed, correlation=correlation
-        )
     except BadSeries as error:
         raise BadSeries(error.message, in_yaml(error.hint)) from None
+    return draw
 
 
 def check_file(price: PathPrice, series: Series, steps: int, step_seconds: int) -> None:

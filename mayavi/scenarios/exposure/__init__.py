@@ -1,0 +1,1 @@
+"""Value the borrowers of a scenario on many price paths, while nobody acts."""

@@ -1,0 +1,64 @@
+"""`mayavi exposure`: tables, JSON, and mistakes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.evm.native.devices import needs_device
+
+SMALL = ("exposure", "depeg_cascade", "--steps", "4", "--seeds", "0:3", "--set", "agents.borrowers.count=8")
+
+
+def test_tables_of_the_worst_moments_and_of_the_course(run_mayavi) -> None:
+    finished = run_mayavi(*SMALL)
+    assert finished.returncode == 0, finished.stderr
+    lines = finished.stdout.splitlines()
+    assert lines[0] == "depeg_cascade · ethereum · 8 accounts on 3 paths of 4 steps, nobody acts"
+    assert [line.split("  ")[0] for line in lines[3:6]] == ["liquidatable", "liquidatable debt", "bad debt"]
+    assert [line.split()[:3] for line in lines[8:12]] == [
+        ["0", "0", "s"],
+        ["1", "1", "h"],
+        ["2", "2", "h"],
+        ["3", "3", "h"],
+    ]
+    assert lines[13].startswith("worst path: seed ")
+    assert lines[14].startswith("96 accounts valued in ")
+
+
+def test_json_has_the_digest_of_the_device(run_mayavi) -> None:
+    here, emulated = (run_mayavi(*SMALL, "--json", "--device", device) for device in ("cpu", "emulated"))
+    assert here.returncode == 0, here.stderr
+    found, other = json.loads(here.stdout), json.loads(emulated.stdout)
+    assert found["digest"] == other["digest"]
+    assert (found["device"], other["device"]) == ("cpu", "emulated")
+    assert (found["seeds"], found["paths"], found["accounts"], found["steps"]) == ("0:3", 3, 8, 4)
+    assert found["groups"][0] | {"debt": 0} == {"name": "borrowers", "market": "AaveV3", "accounts": 8, "debt": 0}
+    assert len(found["by_step"]["bad_debt"]) == 4
+    assert found["worst"][0]["seed"] in (0, 1, 2)
+    assert "nobody acts" in here.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("depeg_cascade", "--seeds", "5:1"), "it ends before it begins"),
+        (("depeg_cascade", "--device", "tpu"), "device"),
+        (("depeg_casade",), "depeg_cascade"),
+        (("vesting_cliff",), "no price processes"),
+        (("morpho_depeg",), "neither Aave V3 nor SparkLend"),
+    ],
+)
+def test_misuse_is_explained(run_mayavi, arguments: tuple[str, ...], said: str) -> None:
+    finished = run_mayavi("exposure", *arguments)
+    assert finished.returncode == 2, finished.stdout
+    assert said in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
+@pytest.mark.gpu
+@needs_device
+def test_a_gpu_gives_the_digest_of_the_processor(run_mayavi) -> None:
+    here, there = (json.loads(run_mayavi(*SMALL, "--json", "--device", device).stdout) for device in ("cpu", "cuda"))
+    assert here["digest"] == there["digest"]
