@@ -74,7 +74,7 @@ def exposure(
             snapshot=snapshot,
             rpc_url=rpc_url,
             block=block_of(block),
-            listener=terminal_listener(bars, as_json=as_json),
+            listener=terminal_listener(bars, device, as_json=as_json),
         )
     if as_json:
         print_json(found.to_json())
@@ -82,7 +82,7 @@ def exposure(
         print_result(found)
 
 
-def terminal_listener(bars: ExitStack, *, as_json: bool) -> ExposureListener:
+def terminal_listener(bars: ExitStack, device: str, *, as_json: bool) -> ExposureListener:
     """Return a listener that prints heading and progress; its progress bar ends with `bars`."""
     from mayavi.scenarios.exposure.exposure import ExposureListener
 
@@ -104,7 +104,9 @@ def terminal_listener(bars: ExitStack, *, as_json: bool) -> ExposureListener:
             self.opening.close()
             heading = f"{self.heading} · {accounts:,} accounts on {paths:,} paths of {steps:,} steps, nobody acts"
             print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
-            self.advance = bars.enter_context(counted("valuing accounts", "paths", eta=True))
+            if device != "cpu":
+                bars.enter_context(activity(f"compiling their paths and valuing them on {device}"))
+            self.advance = bars.enter_context(counted("valuing accounts", "paths", eta=device == "cpu"))
 
         def paths_done(self, done: int, total: int) -> None:
             self.advance(done, total)

@@ -46,9 +46,8 @@ if TYPE_CHECKING:
 
 SEEDS = "0:1000"
 PORTION = 1 << 19
-"""Accounts × paths × steps that the processor values before progress is reported."""
-DEVICE_PORTION = 1 << 31
-"""The same for a device."""
+"""Accounts × paths × steps that the processor values before progress is reported. A device values all at once: each
+portion would be compiled for its own prices."""
 
 
 class ExposureListener:
@@ -218,8 +217,8 @@ def _value(
     grids = [AccountsOnPaths(each.market, some, answers.feeds) for each, some in zip(populations, places, strict=True)]  # type: ignore[arg-type]
     found: list[list[list[NDArray[np.int64]]]] = [[[], [], [], []] for _ in grids]
     times, left, done = answers.times(), 0, 0
-    rows = max(map(len, places)) * len(times)
-    for portion in _portions(seeds, max(1, (PORTION if device is None else DEVICE_PORTION) // rows)):
+    size = max(1, PORTION // (max(map(len, places)) * len(times))) if device is None else len(seeds)
+    for portion in _portions(seeds, size):
         prices = answers.of(portion)
         for grid, columns in zip(grids, found, strict=True):
             totals = grid.totals(prices, times, device=device)
