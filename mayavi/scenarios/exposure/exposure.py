@@ -134,7 +134,8 @@ def exposure(
         device=device,
         left=left,
         seconds=time.monotonic() - began,
-        notes=_notes(built),
+        distinct=len(answers.distinct),
+        notes=_notes(built, len(chosen), len(answers.distinct)),
     )
 
 
@@ -165,10 +166,15 @@ def _populations(built: Built) -> list[PopulationFigures]:
     return groups
 
 
-def _notes(built: Built) -> tuple[str, ...]:
-    if any(block.name == GOVERNANCE for block in built.scheduler.blocks):
-        return ("governance does not act: parameters stay those of the start",)
-    return ()
+def _notes(built: Built, paths: int, distinct: int) -> tuple[str, ...]:
+    found = []
+    if distinct == 1 < paths:
+        found.append(f"all {paths:,} paths are the same: the prices of the scenario have no random part")
+    elif distinct < paths:
+        found.append(f"only {distinct:,} of {paths:,} paths differ, so that intervals are too narrow")
+    if any(agent.name == GOVERNANCE for agent in built.world.agents):
+        found.append("governance does not act: parameters stay those of the start")
+    return tuple(found)
 
 
 class _PostedPrices:
@@ -183,6 +189,8 @@ class _PostedPrices:
         self._draw = price_drawer(config, self.fork, self.step_seconds)
         posters = [agent for agent in built.world.agents if isinstance(agent, PricePathAgent)]
         self._feeds = [(symbol, PriceFeed(self.fork, feed)) for each in posters for symbol, feed in each.feeds.items()]
+        self.distinct: set[int] = set()
+        """Hashes of the paths so far."""
 
     @property
     def feeds(self) -> list[bytes]:
@@ -192,6 +200,7 @@ class _PostedPrices:
     def of(self, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
         """Return an array of answers for each feed, seeds × steps."""
         drawn = [self._draw(seed) for seed in seeds]
+        self.distinct |= {hash(tuple(path[: self._steps].tobytes() for path in each.values())) for each in drawn}
         found = []
         for symbol, feed in self._feeds:
             usd_e8 = all_to_usd_e8(np.stack([each[symbol][: self._steps] for each in drawn]))

@@ -72,6 +72,8 @@ class Exposure:
     left: int
     """Accounts × scenarios that the device left to the processor."""
     seconds: float
+    distinct: int
+    """Number of different price paths."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -158,6 +160,7 @@ class Exposure:
             "scenario": self.scenario,
             "chain": self.chain,
             "paths": len(self.seeds),
+            "distinct_paths": self.distinct,
             "seeds": _spans(self.seeds),
             "population_seed": self.population_seed,
             "accounts": self.accounts,

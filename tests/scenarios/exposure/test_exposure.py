@@ -106,10 +106,23 @@ def test_what_cannot_be_analysed_is_named(passive: Any) -> None:
         exposure(passive(), paths=3)
 
 
+def test_paths_that_do_not_differ_are_named(passive: Any) -> None:
+    found = exposure(passive(), seeds="0:3", overrides=["prices.WETH={process: step, at: 1, size: -20%}"])
+    assert found.notes == ("all 3 paths are the same: the prices of the scenario have no random part",)
+    assert found.to_json()["distinct_paths"] == 1
+    assert exposure(passive(), seeds="0:3").notes == ()
+
+
+def test_governance_does_not_act(passive: Any) -> None:
+    change = ["parameters.aave_v3.WETH={at: 2, liquidation_threshold: 75%}"]
+    found = exposure(passive(), seeds="0:2", overrides=change)
+    assert found.notes == ("governance does not act: parameters stay those of the start",)
+
+
 def test_the_table_by_time_spreads_steps() -> None:
     paths = np.arange(40).reshape(2, 20)
     group = GroupExposure("some", "AaveV3", 40, paths, paths * 10**8, paths * 10**8, paths * 10**8)
-    found = Exposure("s", "ethereum", (4, 9), 7, 21_600, (group,), None, 0, 0.0)
+    found = Exposure("s", "ethereum", (4, 9), 7, 21_600, (group,), None, 0, 0.0, 2)
     rows = found.step_rows()
     assert [row[0] for row in rows] == ["0", "3", "5", "8", "11", "14", "16", "19"]
     assert rows[-1][1:4] == ("4.75 d", "39", "39")
