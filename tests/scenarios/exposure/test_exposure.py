@@ -114,7 +114,7 @@ def test_paths_that_do_not_differ_are_named(passive: Any) -> None:
 
 
 def test_governance_does_not_act(passive: Any) -> None:
-    change = ["parameters.aave_v3.WETH={at: 2, liquidation_threshold: 75%}"]
+    change = ["parameters.aave_v3.WETH={at: 2, liquidation_threshold: 81%}"]
     found = exposure(passive(), seeds="0:2", overrides=change)
     assert found.notes == ("governance does not act: parameters stay those of the start",)
 
