@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mayavi.cli.console.exit_codes import INTERRUPTED
 from mayavi.cli.console.output import Column, print_json, print_note, print_table
 from mayavi.cli.console.progress import Advance, activity, counted, duration
 from mayavi.cli.position import block_of
@@ -23,11 +24,12 @@ from mayavi.cli.run import (
     StepsOption,
     open_with_progress,
     opened_accounts,
+    plural,
 )
+from mayavi.scenarios.figures.formatting import dollars
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
-    from mayavi.scenarios.exposure.exposure import ExposureListener
     from mayavi.scenarios.exposure.result import Exposure
     from mayavi.scenarios.loading import Scenario
     from mayavi.worlds.source import WorldSource
@@ -62,27 +64,33 @@ def exposure(
     from mayavi.scenarios.exposure.exposure import exposure as analyse
 
     with ExitStack() as bars:
-        found = analyse(
-            scenario,
-            seeds=seeds,
-            population_seed=population_seed,
-            device=device,
-            chain=chain,
-            steps=steps,
-            overrides=overrides or (),
-            source=source,
-            snapshot=snapshot,
-            rpc_url=rpc_url,
-            block=block_of(block),
-            listener=terminal_listener(bars, device, as_json=as_json),
-        )
+        listener = terminal_listener(bars, device, as_json=as_json)
+        try:
+            found = analyse(
+                scenario,
+                seeds=seeds,
+                population_seed=population_seed,
+                device=device,
+                chain=chain,
+                steps=steps,
+                overrides=overrides or (),
+                source=source,
+                snapshot=snapshot,
+                rpc_url=rpc_url,
+                block=block_of(block),
+                listener=listener,
+            )
+        except KeyboardInterrupt:
+            bars.close()
+            print(f"interrupted after {plural(listener.done, 'path')}: nothing is kept", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json(found.to_json())
     else:
         print_result(found)
 
 
-def terminal_listener(bars: ExitStack, device: str, *, as_json: bool) -> ExposureListener:
+def terminal_listener(bars: ExitStack, device: str, *, as_json: bool) -> Any:
     """Return a listener that prints heading and progress; its progress bar ends with `bars`."""
     from mayavi.scenarios.exposure.exposure import ExposureListener
 
@@ -90,6 +98,7 @@ def terminal_listener(bars: ExitStack, device: str, *, as_json: bool) -> Exposur
         advance: Advance
         opening: ExitStack
         heading: str
+        done = 0
 
         def open_world(self, world: WorldSource) -> Fork:
             return open_with_progress(world)
@@ -100,15 +109,18 @@ def terminal_listener(bars: ExitStack, device: str, *, as_json: bool) -> Exposur
             if (accounts := opened_accounts(scenario.config)) >= MANY_ACCOUNTS:
                 self.opening.enter_context(activity(f"opening the positions of {accounts:,} accounts"))
 
-        def planned(self, accounts: int, paths: int, steps: int) -> None:
+        def planned(self, accounts: int, debt_usd: float, paths: int, steps: int) -> None:
             self.opening.close()
-            heading = f"{self.heading} · {accounts:,} accounts on {paths:,} paths of {steps:,} steps, nobody acts"
+            who = f"{plural(accounts, 'account')} with {dollars(debt_usd)} of debt"
+            where = f"{plural(paths, 'path')} of {plural(steps, 'step')}"
+            heading = f"{self.heading} · {who} on {where}, nobody acts"
             print(heading, file=sys.stderr if as_json else sys.stdout, flush=True)
             if device != "cpu":
                 bars.enter_context(activity(f"compiling their paths and valuing them on {device}"))
             self.advance = bars.enter_context(counted("valuing accounts", "paths", eta=device == "cpu"))
 
         def paths_done(self, done: int, total: int) -> None:
+            self.done = done
             self.advance(done, total)
 
     return TerminalListener()
@@ -117,18 +129,23 @@ def terminal_listener(bars: ExitStack, device: str, *, as_json: bool) -> Exposur
 def print_result(found: Exposure) -> None:
     """Print the worst moments of the paths, their course, the worst paths, and notes."""
     from mayavi.scenarios.exposure.result import COLUMNS, STEP_COLUMNS
-    from mayavi.scenarios.figures.formatting import dollars
 
     print()
     print_table([Column(title, right=bool(at)) for at, title in enumerate(COLUMNS)], found.rows())
     print()
     print_table([Column(title, right=True) for title in STEP_COLUMNS], found.step_rows())
     print()
-    for path in found.worst(1):
-        risk = f"{dollars(path['bad_debt'])} bad debt, {dollars(path['liquidatable_debt'])} to be liquidated"
-        print(f"worst path: seed {path['seed']}, {risk}")
+    worst = found.worst(1)[0]
+    if worst["liquidatable_debt"]:
+        risk = (
+            f"{dollars(worst['bad_debt'])} of bad debt, {dollars(worst['liquidatable_debt'])} that could be liquidated"
+        )
+        print(f"worst path: seed {worst['seed']}, with {risk}")
+    else:
+        print("no account can be liquidated on any path")
     for note in found.notes:
         print(f"note: {note}")
-    values = found.accounts * len(found.seeds) * found.steps
-    print_note(f"{values:,} accounts valued in {duration(found.seconds)} · digest {found.digest}")
+    values = f"{found.accounts * len(found.seeds) * found.steps:,} valuations"
+    print_note(f"{values} in {duration(found.seconds) if found.seconds >= 1 else 'less than 1 s'}")
+    print_note(f"digest {found.digest}")
     print_note("`mayavi sweep` runs the paths with borrowers and liquidators who act")

@@ -10,6 +10,7 @@ after every step of every path, on the processor or on a GPU, with the same dige
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from mayavi.agents.oracle.price_path import PricePathAgent
 from mayavi.agents.oracle.shock import OracleShockAgent
-from mayavi.errors import BadScenario, UsageError
+from mayavi.errors import BadScenario, UnknownName, UsageError
 from mayavi.evm.devices import check_device
 from mayavi.evm.specialise import chosen_specialise, specialised
 from mayavi.markets.price_paths import all_to_usd_e8
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from mayavi.worlds.source import WorldSource
 
 SEEDS = "0:1000"
-PORTION = 1 << 19
+PORTION = 1 << 17
 """Accounts × paths × steps that the processor values before progress is reported. A device values all at once: each
 portion would be compiled for its own prices."""
 
@@ -63,7 +64,7 @@ class ExposureListener:
     def opening_positions(self, scenario: Scenario) -> None:
         """The borrowers are about to open their positions."""
 
-    def planned(self, accounts: int, paths: int, steps: int) -> None:
+    def planned(self, accounts: int, debt_usd: float, paths: int, steps: int) -> None:
         """The positions are open; the paths come next."""
 
     def paths_done(self, done: int, total: int) -> None:
@@ -97,9 +98,7 @@ def exposure(
     """
     refuse_unknown(exposure, unknown)
     chosen = parse_seeds(seeds) if isinstance(seeds, str) else check_seeds(seeds)
-    device = None if device in (None, "cpu") else device
-    if device is not None:
-        check_device(device)
+    device = _checked_device(device)
     loaded = load_scenario(
         scenario,
         chain=chain,
@@ -122,8 +121,10 @@ def exposure(
         answers = _PostedPrices(loaded, built)
         listener.opening_positions(loaded)
         built.scheduler.begin()
-        listener.planned(sum(len(each.accounts) for each in populations), len(chosen), loaded.config.steps)
-        groups, left = _value(built, populations, answers, chosen, device, listener)
+        grids = _grids(built, populations, answers)
+        debt = sum(int(each.columns(built.world)[1].sum()) for each in populations) / E8
+        listener.planned(sum(len(each.accounts) for each in populations), debt, len(chosen), loaded.config.steps)
+        groups, left = _value(populations, grids, answers, chosen, device, listener)
     return Exposure(
         scenario=loaded.name,
         chain=loaded.config.world or loaded.config.chain,
@@ -137,6 +138,16 @@ def exposure(
         distinct=len(answers.distinct),
         notes=_notes(built, len(chosen), len(answers.distinct)),
     )
+
+
+def _checked_device(device: str | None) -> str | None:
+    """Return the name of a device that is there; None for the processor."""
+    if device in (None, "cpu"):
+        return None
+    if not re.fullmatch(r"cuda(:\d+)?|emulated", device):
+        raise UnknownName.of("device", device, ("cpu", "cuda"), "there are: cpu, cuda, cuda:1, …")
+    check_device(device)
+    return device
 
 
 def _check_scenario(scenario: Scenario) -> None:
@@ -169,7 +180,7 @@ def _populations(built: Built) -> list[PopulationFigures]:
 def _notes(built: Built, paths: int, distinct: int) -> tuple[str, ...]:
     found = []
     if distinct == 1 < paths:
-        found.append(f"all {paths:,} paths are the same: the prices of the scenario have no random part")
+        found.append(f"all {paths:,} paths are the same: no price has a random part within these steps")
     elif distinct < paths:
         found.append(f"only {distinct:,} of {paths:,} paths differ, so that intervals are too narrow")
     if any(agent.name == GOVERNANCE for agent in built.world.agents):
@@ -213,20 +224,34 @@ class _PostedPrices:
         return int(self.fork.timestamp) + self._offset + self.step_seconds * np.arange(self._steps)
 
 
+def _grids(built: Built, populations: Sequence[PopulationFigures], answers: _PostedPrices) -> list[AccountsOnPaths]:
+    """Return the accounts of each group, ready to be valued; `UsageError` if the price of a token is computed."""
+    found = []
+    for each in populations:
+        assert isinstance(each.market, AaveV3)  # `_populations` refuses others
+        places = [built.world.address(name) for name in each.accounts]
+        try:
+            found.append(AccountsOnPaths(each.market, places, answers.feeds))
+        except UsageError as error:
+            raise UsageError(
+                f"a price of the scenario cannot be set alone: {error.message}", "`mayavi sweep` runs such scenarios"
+            ) from None
+    return found
+
+
 def _value(
-    built: Built,
     populations: Sequence[PopulationFigures],
+    grids: Sequence[AccountsOnPaths],
     answers: _PostedPrices,
     seeds: Sequence[int],
     device: str | None,
     listener: ExposureListener,
 ) -> tuple[tuple[GroupExposure, ...], int]:
     """Return the totals of each group on every path, and the number of accounts that a device left."""
-    places = [[built.world.address(name) for name in each.accounts] for each in populations]
-    grids = [AccountsOnPaths(each.market, some, answers.feeds) for each, some in zip(populations, places, strict=True)]  # type: ignore[arg-type]
     found: list[list[list[NDArray[np.int64]]]] = [[[], [], [], []] for _ in grids]
     times, left, done = answers.times(), 0, 0
-    size = max(1, PORTION // (max(map(len, places)) * len(times))) if device is None else len(seeds)
+    most = max(len(each.accounts) for each in populations)
+    size = max(1, PORTION // (most * len(times))) if device is None else len(seeds)
     for portion in _portions(seeds, size):
         prices = answers.of(portion)
         for grid, columns in zip(grids, found, strict=True):

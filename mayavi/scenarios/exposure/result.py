@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.scenarios.figures.formatting import shown_number, title_of
+from mayavi.scenarios.figures.formatting import dollars, shown_number, title_of
 from mayavi.scenarios.figures.tables import data_frame
 
 if TYPE_CHECKING:
     from mayavi.statistics.summary import Summary
 
 E8 = 10**8
-UNITS = {"liquidatable": "count", "liquidatable_debt": "usd_e8", "bad_debt": "usd_e8"}
+UNITS = {"liquidatable_accounts": "count", "liquidatable_debt": "usd", "bad_debt": "usd"}
 """Figures and their units."""
-COLUMNS = ("at its worst", "mean", "p5", "p50", "p95", "95 % interval of p95", "mean of top 5 %", "most")
-STEP_COLUMNS = ("step", "after", "liquidatable p50", "p95", "their debt p50", "p95", "bad debt p50", "p95")
+COLUMNS = ("at its worst", "mean", "p5", "p50", "p95", "95 % interval of p95", "mean of top 5 %", "maximum")
+STEP_COLUMNS = ("step", "after", *(cell for name in UNITS for cell in (f"{name.replace('_', ' ')} p50", "p95")))
 MOST_STEPS = 8
 """Steps of the table by time, at most."""
 WORST = 5
@@ -49,6 +49,11 @@ class GroupExposure:
     def totals(self) -> tuple[Totals, ...]:
         """All arrays."""
         return self.liquidatable, self.liquidatable_debt_usd_e8, self.bad_debt_usd_e8, self.debt_usd_e8
+
+    @cached_property
+    def figures(self) -> Mapping[str, Summary]:
+        """By figure: statistics over the paths of its highest value on each path."""
+        return _statistics(_by_step([self]))
 
 
 @dataclass(frozen=True)
@@ -89,18 +94,12 @@ class Exposure:
     @cached_property
     def by_step(self) -> Mapping[str, NDArray[np.float64]]:
         """By figure: its number on each path after each step, of all groups together; amounts in dollars."""
-        added = [sum(parts) for parts in zip(*(group.totals[:3] for group in self.groups), strict=True)]
-        return {
-            name: np.asarray(total).astype(np.float64) / (E8 if unit == "usd_e8" else 1)
-            for (name, unit), total in zip(UNITS.items(), added, strict=True)
-        }
+        return _by_step(self.groups)
 
     @cached_property
     def figures(self) -> Mapping[str, Summary]:
-        """By figure: statistics over the paths of its highest value on each path."""
-        from mayavi.statistics.summary import summarise
-
-        return {name: summarise(path.max(axis=1)) for name, path in self.by_step.items()}
+        """By figure: statistics over the paths of its highest value on each path, of all groups together."""
+        return _statistics(self.by_step)
 
     @cached_property
     def digest(self) -> str:
@@ -129,16 +128,10 @@ class Exposure:
         )
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return a line of the table for each figure."""
-        found = []
-        for name, each in self.figures.items():
-
-            def show(number: float, name: str = name) -> str:
-                return shown_number(number, UNITS[name], name, self.chain)
-
-            cells = [show(part.value) for part in (each.mean, each.p5, each.p50, each.p95)]
-            last = each.p95.interval(show), show(each.expected_shortfall.value), show(each.maximum)
-            found.append((title_of(name), *cells, *last))
+        """Return a line of the table for each figure: of all groups together, then of each if there are several."""
+        found = [_row(title_of(name), name, each) for name, each in self.figures.items()]
+        for group in self.groups if len(self.groups) > 1 else ():
+            found += [_row(f"{title_of(name)}, {group.name}", name, each) for name, each in group.figures.items()]
         return found
 
     def step_rows(self) -> list[tuple[str, ...]]:
@@ -147,7 +140,7 @@ class Exposure:
         rows = []
         for step in chosen.tolist():
             cells = [
-                shown_number(number, UNITS[name], name, self.chain)
+                _shown(number, name)
                 for name, path in self.by_step.items()
                 for number in _middle_and_high(path[:, step])
             ]
@@ -176,10 +169,11 @@ class Exposure:
                     "market": each.market,
                     "accounts": each.accounts,
                     "debt": each.debt_usd_e8[0, 0] / E8,
+                    "figures": _json(each.figures),
                 }
                 for each in self.groups
             ],
-            "figures": {name: {"unit": UNITS[name], **each.to_json()} for name, each in self.figures.items()},
+            "figures": _json(self.figures),
             "by_step": {
                 name: [
                     dict(zip(("p50", "p95"), _middle_and_high(path[:, step]), strict=True))
@@ -199,9 +193,38 @@ def _middle_and_high(numbers: NDArray[np.float64]) -> tuple[float, float]:
 
 def _after(seconds: int) -> str:
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:g} {unit}"
-    return f"{seconds} s"
+        if seconds and not seconds % size:
+            return f"{seconds // size:,} {unit}"
+    return f"{seconds:,} s"
+
+
+def _by_step(groups: Sequence[GroupExposure]) -> dict[str, NDArray[np.float64]]:
+    """Add groups up and convert exact integers to numbers, by figure."""
+    added = [sum(parts) for parts in zip(*(group.totals[:3] for group in groups), strict=True)]
+    return {
+        name: np.asarray(total).astype(np.float64) / (1 if unit == "count" else E8)
+        for (name, unit), total in zip(UNITS.items(), added, strict=True)
+    }
+
+
+def _statistics(by_step: Mapping[str, NDArray[np.float64]]) -> dict[str, Summary]:
+    from mayavi.statistics.summary import summarise
+
+    return {name: summarise(path.max(axis=1)) for name, path in by_step.items()}
+
+
+def _json(figures: Mapping[str, Summary]) -> dict[str, Any]:
+    return {name: {"unit": UNITS[name], **each.to_json()} for name, each in figures.items()}
+
+
+def _shown(number: float, name: str) -> str:
+    return shown_number(number, "count") if UNITS[name] == "count" else dollars(number)
+
+
+def _row(title: str, name: str, found: Summary) -> tuple[str, ...]:
+    cells = [_shown(part.value, name) for part in (found.mean, found.p5, found.p50, found.p95)]
+    interval = found.p95.interval(lambda number: _shown(number, name))
+    return title, *cells, interval, _shown(found.expected_shortfall.value, name), _shown(found.maximum, name)
 
 
 def _spans(seeds: Sequence[int]) -> str:

@@ -84,6 +84,10 @@ def test_several_groups_are_added_up(passive: Any) -> None:
     found = exposure(passive(), seeds="0:2", overrides=[f"agents.others={more}"])
     assert [(group.market, group.accounts) for group in found.groups] == [("AaveV3", 12), ("Spark", 3)]
     assert all(group.debt_usd_e8.all() for group in found.groups)
+    titles = [row[0] for row in found.rows()]
+    assert titles[:4] == ["liquidatable accounts", "liquidatable debt", "bad debt", "liquidatable accounts, borrowers"]
+    assert len(titles) == 9
+    assert found.to_json()["groups"][1]["figures"]["bad_debt"]["unit"] == "usd"
     assert found.accounts == sum(group.accounts for group in found.groups)
     added = sum(group.liquidatable_debt_usd_e8 for group in found.groups)
     assert found.by_step["liquidatable_debt"].tolist() == (added.astype(float) / 1e8).tolist()
@@ -98,7 +102,9 @@ def test_what_cannot_be_analysed_is_named(passive: Any) -> None:
         exposure("compound_v3_borrower", overrides=["prices.WETH={process: gbm, volatility: 80%}"])
     with pytest.raises(UsageError, match="shock moves a price by itself"):
         exposure(passive(), overrides=["agents.shock={kind: oracle_shock, asset: WBTC, at: 1, size: -10%}"])
-    with pytest.raises(UsageError, match="no device"):
+    with pytest.raises(UsageError, match=r"cannot be set alone: Aave\.wstETH/USD"):
+        exposure("steth_depeg")
+    with pytest.raises(UsageError, match="unknown device 'tpu'"):
         exposure(passive(), device="tpu")
     with pytest.raises(UsageError, match="names no seeds"):
         exposure(passive(), seeds="all")
@@ -108,7 +114,7 @@ def test_what_cannot_be_analysed_is_named(passive: Any) -> None:
 
 def test_paths_that_do_not_differ_are_named(passive: Any) -> None:
     found = exposure(passive(), seeds="0:3", overrides=["prices.WETH={process: step, at: 1, size: -20%}"])
-    assert found.notes == ("all 3 paths are the same: the prices of the scenario have no random part",)
+    assert found.notes == ("all 3 paths are the same: no price has a random part within these steps",)
     assert found.to_json()["distinct_paths"] == 1
     assert exposure(passive(), seeds="0:3").notes == ()
 
@@ -125,6 +131,6 @@ def test_the_table_by_time_spreads_steps() -> None:
     found = Exposure("s", "ethereum", (4, 9), 7, 21_600, (group,), None, 0, 0.0, 2)
     rows = found.step_rows()
     assert [row[0] for row in rows] == ["0", "3", "5", "8", "11", "14", "16", "19"]
-    assert rows[-1][1:4] == ("4.75 d", "39", "39")
+    assert rows[-1][1:4] == ("114 h", "39", "39")
     assert found.to_json()["seeds"] == "4,9"
-    assert found.figures["liquidatable"].maximum == 39
+    assert found.figures["liquidatable_accounts"].maximum == 39
