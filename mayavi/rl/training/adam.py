@@ -27,7 +27,7 @@ def spare_compiler() -> None:
         return
     for method in methods:
         setattr(method, "__dynamo_disable", method)
-    Adam.step = _without_gradients(step)  # type: ignore[method-assign]
+    Adam.step = _without_gradients(step)
 
 
 def _without_gradients(step: Any) -> Any:
