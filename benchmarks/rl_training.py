@@ -1,6 +1,6 @@
 """PPO end to end, one process per training: from the command line, and with its parts timed.
 
-    python -m benchmarks.rl_training '{"framework": "sb3", "timesteps": 50000}'
+    python -m benchmarks.rl_training '{"frameworks": ["sb3"], "timesteps": 50000}'
 
 is a process of the second kind: it trains on a real and on the free environment with the function behind
 `mayavi train`, and prints where the time went. There RLlib samples in the learner's process, so that the free
@@ -57,7 +57,7 @@ def trainings(section: Section, effort: Effort) -> None:
     """Measure all frameworks from the command line; then on a real and on the free environment, in turn."""
     timesteps = QUICK_TIMESTEPS if effort.quick else TIMESTEPS
     from_the_shell(section, effort, timesteps)
-    against_free(section, min(timesteps, COMPARED_TIMESTEPS))
+    against_free(section, effort, min(timesteps, COMPARED_TIMESTEPS))
     if effort.quick:
         section.notes.append(f"a quick run trains {timesteps:,} steps: most of its time is the start of frameworks")
 
@@ -86,10 +86,16 @@ def from_the_shell(section: Section, effort: Effort, timesteps: int) -> None:
         section.targets.append(Target(what, Quantity(FAST_GAIN, "×"), gain, at_most=False))
 
 
-def against_free(section: Section, timesteps: int) -> None:
-    """Measure where training time goes, and how much a free environment saves."""
+def against_free(section: Section, effort: Effort, timesteps: int) -> None:
+    """Measure where training time goes, and how much a free environment saves.
+
+    A process for each framework, or in a quick run one for all, which imports torch once.
+    """
+    found: dict[str, dict[str, Trained]] = {}
+    for together in [list(NAMES)] if effort.quick else [[each] for each in NAMES]:
+        found |= train_in_process(together, timesteps)
     for framework, title in NAMES.items():
-        done = train_in_process(framework, timesteps)
+        done = found[framework]
         for env, trained in done.items():
             parts = {span: Quantity(trained.spans.get(span, 0.0) / trained.train_s, "%") for span in SPANS}
             what = f"PPO, {title}, {trained.steps:,} steps of '{env}', playing and learning"
@@ -106,15 +112,18 @@ def figures_of(timing: Timing, speed: Quantity) -> dict[str, Quantity]:
     return {"steps": speed, "spread": Quantity(timing.spread, "%"), "seconds": Quantity(timing.median, "s")}
 
 
-def train_in_process(framework: str, timesteps: int) -> dict[str, Trained]:
-    """Train on both environments in a fresh process."""
-    config = {"framework": framework, "timesteps": timesteps, "seed": 1, "runners": 0}
+def train_in_process(frameworks: list[str], timesteps: int) -> dict[str, dict[str, Trained]]:
+    """Train on both environments in a fresh process, with one framework after the other."""
+    config = {"frameworks": frameworks, "timesteps": timesteps, "seed": 1, "runners": 0}
     arguments = [sys.executable, "-m", "benchmarks.rl_training", json.dumps(config)]
     done = subprocess.run(arguments, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise Unavailable(f"a training with {NAMES[framework]} failed: {reason}")
-    return {env: Trained(**found) for env, found in json.loads(done.stdout.splitlines()[-1]).items()}
+        raise Unavailable(f"a training with {', '.join(NAMES[each] for each in frameworks)} failed: {reason}")
+    return {
+        framework: {env: Trained(**each) for env, each in found.items()}
+        for framework, found in json.loads(done.stdout.splitlines()[-1]).items()
+    }
 
 
 # -- inside the process -----------------------------------------------------------------------------------------------
@@ -124,32 +133,43 @@ def main() -> None:
     """Train as the command line says, with every part timed."""
     config = json.loads(sys.argv[1])
     spans = Spans()
-    found: dict[str, Trained] = {}
-    watch_training(spans, config["framework"])
+    watch_envs(spans)
+    found = {framework: trained_on_both(config, framework, spans) for framework in config.pop("frameworks")}
+    print(json.dumps({name: {env: each._asdict() for env, each in done.items()} for name, done in found.items()}))
+
+
+def trained_on_both(config: dict[str, Any], framework: str, spans: Spans) -> dict[str, Trained]:
+    """Train with one framework on a real and on the free environment."""
+    watch_framework(spans, framework)
     from mayavi.rl.config import TrainConfig
     from mayavi.rl.rllib.ray_connection import ray_for
     from mayavi.rl.training.train import train
 
-    with tempfile.TemporaryDirectory() as folder, ray_for(0, None) if config["framework"] == "rllib" else nullcontext():
+    found: dict[str, Trained] = {}
+    with tempfile.TemporaryDirectory() as folder, ray_for(0, None) if framework == "rllib" else nullcontext():
         for env in TURNS[: 2 if config["timesteps"] <= QUICK_TIMESTEPS else None]:
             spans.reset()
             began = time.perf_counter()
-            done = train(TrainConfig.of({**config, "env": env}), models=Path(folder))
+            done = train(TrainConfig.of(config, {"framework": framework, "env": env}), models=Path(folder))
             seconds = time.perf_counter() - began
             other = {"other": seconds - sum(spans.seconds.values())}
             trained = Trained(seconds, done.steps, spans.seconds | other)
             found[env] = min(found.get(env, trained), trained, key=lambda each: each.loop_s)
-    print(json.dumps({env: trained._asdict() for env, trained in found.items()}))
+    return found
 
 
-def watch_training(spans: Spans, framework: str) -> None:
-    """Time the rows of both environments, their adapter, sampling and learning."""
+def watch_envs(spans: Spans) -> None:
+    """Time the rows of both environments."""
     from benchmarks.free_env import FREE
     from mayavi.gym_env.registry import ENVS
 
     ENVS[FREE.name] = FREE
     for env in (ENV, FREE_ENV):
         watch_env(spans, ENVS[env].load())
+
+
+def watch_framework(spans: Spans, framework: str) -> None:
+    """Time the adapter of a framework, its sampling and its learning."""
     if framework == "sb3":
         from stable_baselines3 import PPO
 

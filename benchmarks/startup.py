@@ -52,7 +52,7 @@ def measure(effort: Effort) -> Section:
         "mayavi demo": 700,
         f"{EXAMPLE}, PYTHONDONTWRITEBYTECODE=1": 500,
     }
-    for process in processes.values():
+    for process in () if effort.quick else processes.values():
         process()
     for what, timing in in_turns(processes, effort.rounds(PROCESS_ROUNDS)).items():
         section.rows.append(timed(what, timing, "ms"))
@@ -84,7 +84,7 @@ def measure_markets(section: Section, effort: Effort) -> None:
     """Building the markets of Aave V3.6 in this process, and opening the largest from its snapshot."""
     store = ArtifactStore()
     tables = {name: load_market(name) for name in market_names()}
-    for table in tables.values():
+    for table in () if effort.quick else tables.values():
         build_replica(table, store)  # compiles what is not compiled yet, and reads it
     largest = tables[LARGEST_MARKET]
     one = (

@@ -73,8 +73,12 @@ with another one must not notice."""
 LEARNING_MODULES = (
     *("torch", "tensorboard", "stable_baselines3", "sb3_contrib"),
     *("ray.rllib.algorithms.ppo", "ray.rllib.algorithms.sac", "ray.rllib.algorithms.dqn"),
-    *("mayavi.rl.sb3.trainer", "mayavi.rl.rllib.trainer"),
+    *("mayavi.rl.fast.trainer", "mayavi.rl.sb3.trainer", "mayavi.rl.rllib.trainer", "mayavi.gym_env.market.env"),
+    *("ray.rllib.algorithms.cql", "ray.rllib.algorithms.ppo.torch.ppo_torch_learner"),
+    *("ray.autoscaler.v2.utils", "ray.dag.compiled_dag_node", "aiohttp.web", "pydantic.v1.fields"),
+    "scipy.signal",
 )
+"""The last two lines are what Ray imports when it starts, and RLlib's SAC when it learns."""
 
 
 class CommandServer:

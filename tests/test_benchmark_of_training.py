@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from tests.benchmark_command import check_row, run_benchmarks
+from tests.benchmark_command import check_row
+from tests.command_server import CommandServer
 
 
-@pytest.mark.slow(60)
-def test_a_quick_run_of_training_measures_every_environment_and_every_framework(repository: Path) -> None:
-    finished = run_benchmarks(repository, "--only", "rl", "--quick", "--json")
+@pytest.mark.slow(40)
+@pytest.mark.usefixtures("shared_ray")
+def test_a_quick_run_of_training_measures_every_environment_and_every_framework(
+    repository: Path, learning_server: CommandServer
+) -> None:
+    asked = ["--only", "rl", "--quick", "--json"]  # in a fork, for the market needs RLlib; trainings are new processes
+    finished = learning_server.run(asked, os.environ, repository, module="benchmarks")
     assert finished.returncode == 0, finished.stderr
     section = json.loads(finished.stdout.splitlines()[-1])["sections"]["rl"]
     assert section["skipped"] is None
@@ -24,12 +30,13 @@ def test_a_quick_run_of_training_measures_every_environment_and_every_framework(
     batches = [row for row in section["rows"] if "in adapter" in row]
     trainings = [row for row in section["rows"] if "adapter" in row]
     assert batches
-    assert trainings
+    assert len(trainings) == 6  # three frameworks, two environments
     for row in batches:
         assert sum(row[f"in {part}"]["value"] for part in parts) == pytest.approx(1), row["what"]
     for row in trainings:
         whole = sum(row[part]["value"] for part in (*parts, "playing", "learner", "other"))
         assert whole == pytest.approx(1), row["what"]
+        assert all(row[part]["value"] > 0 for part in ("adapter", "playing", "learner")), row["what"]
     promised = [each["what"] for each in section["targets"]]
     assert sum(what.startswith("mayavi train") for what in promised) == 3
     assert sum(what.startswith("the EVM slows") for what in promised) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from benchmarks.timing import Timing, in_turns
 from mayavi import Fork
 from mayavi.evm.hashing import keccak256
 from tests.benchmark_command import check_row, run_benchmarks
+from tests.command_server import CommandServer
 
 
 class TestTimings:
@@ -204,9 +206,12 @@ class TestCommand:
         assert len(through) == 2 or any("hardhat is not installed" in note for note in section["notes"])
         assert all(row["against_us"]["value"] > 1 for row in through)
 
-    @pytest.mark.slow(10)
-    def test_a_quick_run_of_the_portfolio_measures_market_rows_backtest_and_memory(self, repository: Path) -> None:
-        finished = run_benchmarks(repository, "--only", "rwa", "--quick", "--json")
+    @pytest.mark.slow(8)
+    def test_a_quick_run_of_the_portfolio_measures_market_rows_backtest_and_memory(
+        self, repository: Path, learning_server: CommandServer
+    ) -> None:
+        asked = ["--only", "rwa", "--quick", "--json"]  # in a fork, for it trains with Stable-Baselines3
+        finished = learning_server.run(asked, os.environ, repository, module="benchmarks")
         assert finished.returncode == 0, finished.stderr
         section = json.loads(finished.stdout.splitlines()[-1])["sections"]["rwa"]
         assert section["skipped"] is None

@@ -118,10 +118,12 @@ class MayaviVectorEnv(VectorEnv[Any, Any, Any]):
         if not self.exact_info:
             return {}
         infos: dict[str, Any] = {}
-        for name, values in row_infos(self.env).items():
+        for name, values in self.env.exact().items():
             parts = self.env.info_names.get(name)
-            infos[name] = values if parts is None else _by_part(values, parts, present)
+            infos[name] = _objects_of(values) if parts is None else _by_part(values, parts, present)
             infos[f"_{name}"] = present
+        for name, column in _counters(self.env).items():
+            infos |= {name: column, f"_{name}": present}
         return infos
 
     def render(self) -> Any:
@@ -134,17 +136,24 @@ def row_infos(env: RowsEnv[Any]) -> dict[str, NDArray[Any]]:
     infos: dict[str, NDArray[Any]] = {}
     for name, values in env.exact().items():
         parts = env.info_names.get(name)
-        named = values if parts is None else (dict(zip(parts, value, strict=True)) for value in values)
-        infos[name] = np.fromiter(named, dtype=object, count=env.rows)  # a value may be a list, which stays one
-    infos |= {"episode_number": env.episodes.copy(), "step": env.steps.copy(), "clipped_actions": env.clipped.copy()}
-    return infos
+        infos[name] = _objects_of(values if parts is None else [dict(zip(parts, each, strict=True)) for each in values])
+    return infos | _counters(env)
 
 
-def _by_part(values: NDArray[Any], parts: Sequence[str], present: NDArray[np.bool_]) -> dict[str, Any]:
+def _counters(env: RowsEnv[Any]) -> dict[str, NDArray[Any]]:
+    return {"episode_number": env.episodes.copy(), "step": env.steps.copy(), "clipped_actions": env.clipped.copy()}
+
+
+def _objects_of(values: Sequence[Any]) -> NDArray[Any]:
+    """Column of Python objects; a value may be a list, which stays one."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _by_part(values: Sequence[Sequence[Any]], parts: Sequence[str], present: NDArray[np.bool_]) -> dict[str, Any]:
     """Columns of a figure with named parts, nested as Gymnasium's own batches nest them."""
     columns: dict[str, Any] = {}
-    for part in parts:
-        columns[part] = np.array([each[part] for each in values])
+    for part, column in zip(parts, zip(*values, strict=True), strict=True):
+        columns[part] = np.array(column)
         columns[f"_{part}"] = present
     return columns
 

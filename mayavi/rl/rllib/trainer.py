@@ -25,6 +25,7 @@ from mayavi.rl.rllib.files import ALGORITHM, RESUME_STATE
 from mayavi.rl.rllib.offline import train_offline
 from mayavi.rl.rllib.ray_connection import checked_runners, ray_for, silence_ray
 from mayavi.rl.rllib.statistics import set_statistics, update_statistics
+from mayavi.rl.training.adam import spare_compiler
 from mayavi.rl.training.global_rng import spread_seed
 from mayavi.rl.training.normaliser import Normaliser, first_normaliser
 from mayavi.rl.training.session import Boundary, Session
@@ -72,6 +73,7 @@ def _build_algorithm(config: TrainConfig, session: Session, runners: int) -> Any
 
     session.record |= {"device": "cuda" if on_gpu(config) else "cpu", "runners": runners}
     made = algorithm_config(config, session.facts, runners)
+    spare_compiler()
     algorithm = made.build_algo()
     silence_ray()  # building has set the level of its loggers
     seed_buffer(algorithm, spread_seed(config.seed, "replay"))

@@ -13,6 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.sb3.files import MODEL
+from mayavi.rl.training.adam import spare_compiler
 from mayavi.rl.training.global_rng import spread_seed
 
 ACTIVATIONS = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}
@@ -42,6 +43,7 @@ def algorithm_class(config: TrainConfig) -> type[BaseAlgorithm]:
 
 def build_algorithm(config: TrainConfig, env: VecEnv) -> BaseAlgorithm:
     """New algorithm with the settings of `config`, seeded from its seed."""
+    spare_compiler()
     common: dict[str, Any] = {
         "env": env,
         "learning_rate": _learning_rate(config),
@@ -74,6 +76,7 @@ def build_algorithm(config: TrainConfig, env: VecEnv) -> BaseAlgorithm:
 
 def load_algorithm(config: TrainConfig, folder: Path, device: str = "cpu", **options: Any) -> BaseAlgorithm:
     """Algorithm saved in the checkpoint `folder`; `options` go to SB3's `load`."""
+    spare_compiler()
     if config.learning_rate_end is not None:
         # Rebuilt, not unpickled: the file names the schedule's module, which may have moved since.
         rate = _learning_rate(config)

@@ -60,6 +60,7 @@ def test_a_killed_market_ends_with_the_weights_of_one_that_was_not_whatever_orde
         resumed = last_line(train_process(hash_seed=OTHER_HASHES, **asked, resume="killed"))
     assert 32 <= resumed["resumed_from"] < 96
     assert resumed["exact"]
+    assert not resumed["compiler"]
     assert [resumed[key] for key in ("digest", "steps", "episodes")] == [
         whole[key] for key in ("digest", "steps", "episodes")
     ]

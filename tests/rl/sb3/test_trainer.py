@@ -168,6 +168,7 @@ def test_the_same_seed_gives_the_same_weights_and_a_killed_training_ends_with_th
     first, second = (json.loads(each.stdout.splitlines()[-1]) for each in (whole, resumed))
     assert second["resumed_from"] in range(512, 700)
     assert second["exact"]
+    assert not (anew and second["compiler"])  # whose import takes longer than this training
     assert [second[key] for key in ("digest", "steps", "episodes")] == [
         first[key] for key in ("digest", "steps", "episodes")
     ]

@@ -1,6 +1,6 @@
 """Train in a separate process that a test may kill: `python -m tests.rl.training.train_process '{…}'`.
 
-Prints the digest of the final weights as the last line of standard output.
+Prints the digest of the final weights, and whether torch's compiler was imported, as the last line of its output.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import tests.rl.chase_env  # noqa: F401  (it registers itself)
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.models import open_model
+from mayavi.rl.training.adam import COMPILER
 from mayavi.rl.training.progress import TrainProgress
 from mayavi.rl.training.train import train
 
@@ -48,7 +49,8 @@ def main(asked: dict[str, Any]) -> None:
         ray=asked.get("ray"),
     )
     result = {"digest": weights_digest(trained.run_id, models), "steps": trained.steps, "exact": trained.exact}
-    print(json.dumps(result | {"resumed_from": trained.resumed_from, "episodes": trained.episodes}))
+    result |= {"resumed_from": trained.resumed_from, "episodes": trained.episodes, "compiler": COMPILER in sys.modules}
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":
