@@ -189,6 +189,7 @@ def test_the_packages_that_train_policies_are_installed_for_the_tests_and_checks
     assert checkout.make(goal) == ["rl"]
 
 
+@pytest.mark.slow(0.5)
 def test_nodes_that_are_there_stay_when_the_packages_are_installed_again(checkout: Checkout) -> None:
     checkout.make("test")
     assert checkout.make("setup") == []
