@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def reading(path: Path, tables: Collection[str] = tuple(TABLES)) -> Iterator[DuckDBPyConnection]:
     """Yield a connection whose `runs`, `actions`, `market_snapshots`, `kpis` … hold all rows at `path`, merged or not.
 
-    Of other tables than `tables` it shows merged rows alone. Merges wait while the body runs, so keep it short. The body
+    Of tables not in `tables` it shows merged rows alone. Merges wait while the body runs, so keep it short. The body
     cannot change the database.
     """
     import _duckdb as duckdb
