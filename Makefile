@@ -97,7 +97,7 @@ check-types: setup $(STAMPS)/rl
 
 check-stubs: setup $(STAMPS)/rl
 	$(call say,stubtest mayavi._kernel)
-	@$(BIN)/stubtest mayavi._kernel
+	@$(BIN)/stubtest --mypy-config-file tools/stubtest.ini mayavi._kernel
 
 check-layers: setup
 	$(call say,layers)

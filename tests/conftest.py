@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -67,6 +68,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_collection_finish() -> None:
     gc.freeze()  # nor need it be looked through while tests run
     gc.enable()
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.propagate = True  # pytest would attach itself to forty loggers of torch and Ray, six times a test
 
 
 @pytest.hookimpl(trylast=True)

@@ -26,34 +26,54 @@ class Text(NamedTuple):
         return f"{self.path}:{self.line}: {self.text}"
 
 
-@cache
 def texts() -> list[Text]:
     """All strings of the package, f-strings with gaps; without docstrings and what `repr` shows."""
-    return list(_texts())
+    return _read()[0]
 
 
-def _texts() -> Iterator[Text]:
-    for path, nodes in syntax().items():
-        inner = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
-        shown = [each for each in nodes if isinstance(each, ast.FunctionDef) and each.name == "__repr__"]
-        docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-        docs |= {id(node) for each in shown for node in ast.walk(each)}
-        package = path.removeprefix("mayavi/").partition("/")[0]
-        left_out = inner | docs
-        for node in nodes:
-            if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in left_out:
-                text = _text(node)
-                if text:
-                    yield Text(path, node.lineno, package, text)
+def signatures() -> Signatures:
+    """Signatures of the whole package."""
+    return _read()[1]
 
 
 @cache
-def syntax() -> dict[str, list[ast.AST]]:
-    """Nodes of the package's syntax trees by path. Walking through the trees takes longer than parsing them."""
-    found = sorted((REPOSITORY / "mayavi").rglob("*.py"))
-    return {
-        str(path.relative_to(REPOSITORY)): list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in found
-    }
+def _read() -> tuple[list[Text], Signatures]:
+    """Read file by file and keep no syntax tree: together they are more objects than all tests make."""
+    found: list[Text] = []
+    signatures = Signatures()
+    for path in sorted((REPOSITORY / "mayavi").rglob("*.py")):
+        name = str(path.relative_to(REPOSITORY))
+        package = name.removeprefix("mayavi/").partition("/")[0]
+        nodes = _nodes(ast.parse(path.read_text(encoding="utf-8")))
+        found += _texts(name, package, nodes)
+        signatures.add(package, nodes)
+    return found, signatures
+
+
+def _nodes(tree: ast.AST) -> list[ast.AST]:
+    """Nodes of a syntax tree that have parts, level by level: `ast.walk` takes twice as long."""
+    found = [tree]
+    for node in found:
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                found += [each for each in value if isinstance(each, ast.AST)]
+            elif isinstance(value, ast.AST) and value._fields:
+                found.append(value)
+    return found
+
+
+def _texts(path: str, package: str, nodes: list[ast.AST]) -> Iterator[Text]:
+    inner = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    shown = [each for each in nodes if isinstance(each, ast.FunctionDef) and each.name == "__repr__"]
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    docs |= {id(node) for each in shown for node in ast.walk(each)}
+    left_out = inner | docs
+    for node in nodes:
+        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in left_out:
+            text = _text(node)
+            if text:
+                yield Text(path, node.lineno, package, text)
 
 
 class Signatures:
@@ -67,15 +87,16 @@ class Signatures:
         self.bases: dict[str, list[str]] = defaultdict(list)
         self.of_package: dict[str, set[str]] = defaultdict(set)
         """By package: every parameter and annotated field."""
-        for path, nodes in syntax().items():
-            package = path.removeprefix("mayavi/").partition("/")[0]
-            for node in nodes:
-                if isinstance(node, ast.FunctionDef):
-                    self.functions[node.name] |= _parameters(node)
-                    self.of_package[package] |= _parameters(node)
-                elif isinstance(node, ast.ClassDef):
-                    self._add_class(node)
-                    self.of_package[package] |= self.members[node.name].get("__init__", set())
+
+    def add(self, package: str, nodes: list[ast.AST]) -> None:
+        """Add those of a file of `package`."""
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef):
+                self.functions[node.name] |= _parameters(node)
+                self.of_package[package] |= _parameters(node)
+            elif isinstance(node, ast.ClassDef):
+                self._add_class(node)
+                self.of_package[package] |= self.members[node.name].get("__init__", set())
 
     def _add_class(self, node: ast.ClassDef) -> None:
         methods = {each.name: _parameters(each) for each in node.body if isinstance(each, ast.FunctionDef)}

@@ -128,6 +128,7 @@ def test_a_sweep_of_a_grid(tmp_path: Path) -> None:
         sweep.summary  # noqa: B018
 
 
+@pytest.mark.slow(0.5)
 def test_a_sweep_without_a_grid_has_one_summary(tmp_path: Path) -> None:
     place = tmp_path / "runs.duckdb"
     sweep = mayavi.sweep("depeg_cascade", seeds="0:3", jobs=1, store=place, **SMALL)

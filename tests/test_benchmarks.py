@@ -47,6 +47,7 @@ class TestTimings:
 
 
 class TestSpecialiseCheck:
+    @pytest.mark.slow
     def test_replays_of_a_pool_and_of_an_environment_are_compared(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert specialise_check(["--env", "pool", "--env", "compound", "--steps", "1000", "--json"]) == 0
         found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -64,6 +65,7 @@ class TestSpecialiseCheck:
 
 
 class TestSweep:
+    @pytest.mark.slow(2)
     def test_runs_of_a_sweep_are_those_made_one_by_one(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert sweep(["--scenario", "vesting_cliff", "--runs", "2", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
@@ -147,6 +149,7 @@ class TestWhatPeersAreGiven:
 
 
 class TestReplayed:
+    @pytest.mark.slow
     def test_the_share_of_replayed_calls_is_that_of_a_cold_start(self) -> None:
         found = played("aave", 640)
         assert 0 < found["share"] < 1, "the first steps of a process are recorded"

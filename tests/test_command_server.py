@@ -43,6 +43,7 @@ def test_it_ends_and_prints_as_one_in_a_new_interpreter(
     assert started.returncode == code
 
 
+@pytest.mark.slow(3)
 def test_nothing_of_one_command_is_left_to_the_next(server: CommandServer, tmp_path: Path) -> None:
     env = command_environment({"MAYAVI_CACHE_DIR": str(tmp_path)})
     built = server.run(["world", "build", "ethereum", "--json"], env)

@@ -21,6 +21,7 @@ from mayavi.rl.training.train import train
 
 
 class TestDevice:
+    @pytest.mark.slow(5)
     def test_recorded_calls_are_exact_on_the_emulator(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert record_device_paths([str(tmp_path), "--accounts", "120"]) == 0
         small = ["--rows", "1500", "--operands", "4", "--paths", "2", "--steps", "3"]
@@ -33,6 +34,7 @@ class TestDevice:
 
 
 class TestDevicePpo:
+    @pytest.mark.slow(6)
     def test_the_learner_is_timed_and_trains_the_same_weights_twice(self, capsys: pytest.CaptureFixture[str]) -> None:
         small = ["--stand-in", "--device", "emulated", "--rows", "64", "--updates", "1"]
         assert time_device_ppo(small) == 0
@@ -54,6 +56,7 @@ class TestDevicePpo:
 
 
 class TestDeviceTotals:
+    @pytest.mark.slow(0.5)
     def test_sums_of_both_are_compared(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert compare_totals(["--device", "emulated", "--accounts", "8", "--scenarios", "1,5"]) == 0
         rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| 8")]
@@ -111,6 +114,7 @@ class TestDeviceStudy:
 
 
 class TestDeviceRows:
+    @pytest.mark.slow
     def test_rows_are_exact_on_the_emulator(self, capsys: pytest.CaptureFixture[str]) -> None:
         small = ["--rows", "32", "--episodes", "16", "--steps", "3", "--style", "bucket=32,threads=32"]
         assert run_device_rows(["--device", "emulated", "--env", "aave", *small]) == 0
@@ -120,6 +124,7 @@ class TestDeviceRows:
         assert "M steps/s" in lines[-2]
         assert lines[-1].startswith("  kernels at the end: ")
 
+    @pytest.mark.slow
     def test_what_bounds_the_kernels_is_counted(self, capsys: pytest.CaptureFixture[str]) -> None:
         small = ["--rows", "64", "--episodes", "16", "--steps", "1", "--rate", "3e8", "--registers", "168"]
         assert count_device_work(["--env", "aave", *small]) == 0

@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from mayavi.cli.app import app_of
-from tests.source_texts import GAP, Signatures, Text, texts
+from tests.source_texts import GAP, Text, signatures, texts
 
 CALL = re.compile(r"([A-Za-z_][\w.]*)\(([^()]*)\)")
 KEYWORD = re.compile(r"(?<![\w.\"'])([a-z_]\w*)=(?!=)")
@@ -30,11 +30,6 @@ FREE_FORM = {
     "learning_rate",  # the example of a setting
     "charset", "filename", "mode", "q", "realm", "rss",  # in HTTP headers, and words of SQLite and ps
 }  # fmt: skip
-
-
-@cache
-def signatures() -> Signatures:
-    return Signatures()
 
 
 @cache

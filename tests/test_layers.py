@@ -24,6 +24,7 @@ def imported_modules(text: str) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+@pytest.mark.slow
 def test_calls_go_down_only(repository: Path) -> None:
     finished = subprocess.run(
         [Path(sys.executable).parent / "lint-imports", "--no-cache"],

@@ -132,7 +132,13 @@ def test_every_check_runs_once_and_none_before_the_set_up_is_done(checkout: Chec
     ran = (checkout.root / "ran").read_text().splitlines()
     last_step = max(at for at, line in enumerate(ran) if any(mark in line for mark in STEPS))
     checks = [
-        *("mypy ", "stubtest mayavi._kernel", "lint-imports ", "ruff check .", "ruff format --check ."),
+        *(
+            "mypy ",
+            "stubtest --mypy-config-file tools/stubtest.ini mayavi._kernel",
+            "lint-imports ",
+            "ruff check .",
+            "ruff format --check .",
+        ),
         *("cargo fmt", "cargo clippy", "npm run --silent check"),
     ]
     for check in checks:
@@ -183,6 +189,7 @@ def test_the_packages_that_train_policies_are_installed_for_the_tests_and_checks
     assert checkout.make(goal) == ["rl"]
 
 
+@pytest.mark.slow(0.5)
 def test_nodes_that_are_there_stay_when_the_packages_are_installed_again(checkout: Checkout) -> None:
     checkout.make("test")
     assert checkout.make("setup") == []

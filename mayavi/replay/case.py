@@ -13,6 +13,7 @@ import gzip
 import json
 import zlib
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,13 @@ def read_json_fields(directory: Path, number: int) -> JsonFields:
 
 
 def read_bytecodes(directory: Path) -> dict[str, bytes]:
-    """Read all code by its hash, and check each hash."""
+    """Read all code by its hash, and check each hash. What was read last is kept until its file changes."""
     path = directory / "bytecodes.json.gz"
+    return dict(_bytecodes(path, _state_of(path)))
+
+
+@lru_cache(maxsize=1)
+def _bytecodes(path: Path, _: tuple[int, ...]) -> dict[str, bytes]:
     codes = {"0x" + keccak256(b"").hex(): b""}
     for text, code in _object(_json(path), path).items():
         try:
@@ -116,6 +122,15 @@ def read_bytecodes(directory: Path) -> dict[str, bytes]:
             raise CaseError(f"'{path}': code {text!r:.80} hashes to {code_hash}")
         codes[code_hash] = raw
     return codes
+
+
+def _state_of(path: Path) -> tuple[int, ...]:
+    """Return what changes whenever a file does; nothing if it cannot be read."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 def read_chain(directory: Path, number: int, block: Block) -> tuple[int, str]:

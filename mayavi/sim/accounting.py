@@ -178,6 +178,7 @@ class Books(Hook):
         """Compute gains by holder. `price_of` prices a token; `native` is the token worth one native coin."""
         fork, start = self.world.fork, self.start
         gains: dict[str, Fraction] = {}
+        names: dict[bytes | str, str] = {}
         price_gain = minted = Fraction(0)
         everything = self._all_holdings()
         for token, holdings in everything.items():
@@ -185,16 +186,18 @@ class Books(Hook):
                 continue
             place = token if isinstance(token, bytes) else fork.address_of(native or token)
             unit = 10**holdings.decimals * 10**8
-            before, after = Fraction(price_of(start, place), unit), Fraction(price_of(fork, place), unit)
-            price_gain += sum(holdings.start.values()) * (after - before)
+            before, after = price_of(start, place), price_of(fork, place)
+            price_gain += Fraction(sum(holdings.start.values()) * (after - before), unit)
             if isinstance(token, bytes):  # from the token itself: summed from holdings the books would always balance
-                minted += self._supply_change(token) * after
+                minted += Fraction(self._supply_change(token) * after, unit)
             for claim in self.claims:
                 if isinstance(token, bytes) and fork.address_of(claim.token) == token:
                     self._add_claims(claim, holdings)
             for holder, now in holdings.now.items():
-                name = holder if isinstance(holder, str) else self._name(holder)
-                gains[name] = gains.get(name, Fraction(0)) + now * after - holdings.start[holder] * before
+                name = names.get(holder) or names.setdefault(holder, self._name(holder))
+                gained = now * after - holdings.start[holder] * before
+                if gained or name not in gains:
+                    gains[name] = gains.get(name, Fraction(0)) + Fraction(gained, unit)
         gas = Fraction(0)
         if native is not None:
             gas = self.world.burned_wei * Fraction(price_of(fork, fork.address_of(native)), 10**18 * 10**8)
@@ -234,7 +237,9 @@ class Books(Hook):
         all_holders = named | set(self.world.accounts) | self._partners | {fork.block["coinbase"], ZERO_ADDRESS}
         return sorted(all_holders)
 
-    def _name(self, holder: bytes) -> str:
+    def _name(self, holder: bytes | str) -> str:
+        if isinstance(holder, str):
+            return holder
         return self.world.accounts.get(holder) or self.world.fork.name(holder)
 
     def _sent(self, sent: Sent) -> None:

@@ -74,6 +74,7 @@ def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
     assert not imported & set(HEAVY)
 
 
+@pytest.mark.slow(0.5)
 def test_a_plain_demo_needs_no_drawing_library_and_no_numpy() -> None:
     imported = modules_after("from mayavi.cli import main; assert main(['demo']) == 0")
     assert not imported & {"rich", "numpy", "httpx", "pydantic", "vyper"}
@@ -152,6 +153,7 @@ def test_where_python_keeps_no_bytecode_the_command_line_keeps_its_own(repositor
     assert start() == after
 
 
+@pytest.mark.slow(0.5)
 def test_the_first_start_takes_what_python_compiled_before(repository: Path, tmp_path: Path) -> None:
     package = tmp_path / "copy" / "mayavi"
     shutil.copytree(repository / "mayavi", package, ignore=shutil.ignore_patterns("__pycache__", "_kernel*.so"))
@@ -178,6 +180,7 @@ def test_a_bytecode_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> 
     assert finished.stdout.startswith("mayavi ")
 
 
+@pytest.mark.slow(0.5)
 def test_reading_a_scenario_needs_no_database_and_no_search_for_plugins() -> None:
     statement = "import sys; sys.argv = ['mayavi', 'scenarios', 'show', 'aave_borrower']; from mayavi.cli import main; "
     statement += "assert main() == 0; from pydantic.plugin import _loader; assert _loader._plugins is None"
@@ -197,6 +200,7 @@ NOT_FOR_A_RUN = {
 """Modules that take long to import and that a run of one borrower on Aave does not need."""
 
 
+@pytest.mark.slow(0.5)
 def test_a_run_of_one_borrower_imports_nothing_else(tmp_path: Path) -> None:
     arguments = ["mayavi", "run", "aave_borrower", "--steps", "1", "--store", str(tmp_path / "runs.duckdb")]
     imported = modules_after(f"import sys; sys.argv = {arguments!r}; from mayavi.cli import main; assert main() == 0")
@@ -205,6 +209,7 @@ def test_a_run_of_one_borrower_imports_nothing_else(tmp_path: Path) -> None:
     assert not imported & NOT_FOR_A_RUN
 
 
+@pytest.mark.slow(0.5)
 def test_a_run_builds_validators_of_what_its_scenario_has(tmp_path: Path) -> None:
     arguments = ["mayavi", "run", "aave_borrower", "--steps", "1", "--store", str(tmp_path / "runs.duckdb")]
     statement = f"import sys; sys.argv = {arguments!r}; from mayavi.cli import main; assert main() == 0; "

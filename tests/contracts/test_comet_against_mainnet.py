@@ -137,6 +137,7 @@ class Tally:
         assert self.counts.total() == sum(self.counts[key] for key in self.counts if key[1] in ("success", "revert"))
 
 
+@pytest.mark.slow(0.5)
 def test_a_short_life_of_the_market_agrees(make_pair: MakePair) -> None:
     tally = Tally()
     pair = make_pair()

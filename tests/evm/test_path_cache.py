@@ -130,6 +130,7 @@ def written(folder: str, number: int) -> bool:
     return PathCache("one world", Path(folder)).write(b"%d" % number * 100_000) is not None
 
 
+@pytest.mark.slow(2)
 def test_processes_write_one_file_at_the_same_time(tmp_path: Path) -> None:
     with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
         assert all(pool.map(written, [str(tmp_path)] * 8, range(8)))

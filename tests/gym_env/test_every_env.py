@@ -227,6 +227,7 @@ def test_an_episode_can_be_read(name: str, settings: dict[str, Any]) -> None:
             assert int(line.split()[1].replace(",", "")) == values[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings"),
     [

@@ -182,6 +182,7 @@ def test_hourly_history_is_itself(cases: Path) -> None:
     assert np.array_equal(path, eth.prices)
 
 
+@pytest.mark.slow(0.5)
 def test_a_motion_calibrated_on_history_is_as_volatile(cases: Path, tmp_path: Path) -> None:
     eth = Series.read(cases / "market" / "ETHUSDT_1h_2022-10_2025-10.csv")
     assert 0.5 < eth.volatility < 0.8

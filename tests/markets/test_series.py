@@ -175,6 +175,7 @@ def test_the_volatility_of_a_series_is_per_year(file) -> None:
         _ = Series.read(file(lines("0,1", "60,2"))).volatility
 
 
+@pytest.mark.slow(0.5)
 def test_the_real_files_are_read_whole(cases: Path) -> None:
     market = cases / "market"
     for name, count, spacing, first, last in [
@@ -203,6 +204,7 @@ def test_the_real_rounds_of_chainlink_are_read_exactly(cases: Path) -> None:
     assert ratio.prices.min() == pytest.approx(0.93501933)
 
 
+@pytest.mark.slow(0.5)
 def test_the_real_file_of_the_fed_needs_words_of_its_own(cases: Path) -> None:
     path = cases / "market" / "USA_FED_FRED_daily_1954_2026.csv"
     with pytest.raises(BadSeries, match="no column of prices"):

@@ -47,6 +47,7 @@ def test_each_has_a_bound_of_its_own() -> None:
     assert found[1:].tolist() == [int(rng.integers(n)) for n, rng in enumerate(streams(range(1, 300)), 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [{}, {"start_blocks": 0, "shock_steps": (1, 1)}, *(

@@ -21,6 +21,7 @@ def squares(base: int) -> Callable[[int], tuple[int, int]]:
     return lambda task: (base + task * task, os.getpid())
 
 
+@pytest.mark.slow(0.5)
 def test_every_task_is_worked_off_once_by_processes_of_their_own() -> None:
     done = dict(work_off(range(20), squares, (100,), jobs=2))
     assert {task: value for task, (value, _) in done.items()} == {task: 100 + task * task for task in range(20)}

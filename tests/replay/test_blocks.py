@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from mayavi.errors import UsageError
+from mayavi.evm.hashing import keccak256
 from mayavi.replay.blocks import Report, validate
+from mayavi.replay.case import CaseError, read_bytecodes
 
 SMALL = 19_934_116
 """Cancun block of 58 transactions, including a blob transaction."""
@@ -324,6 +326,19 @@ def test_one_damaged_case_leaves_the_others_their_report(blocks: Path, case: Pat
     report = validate(case)
     assert [(block.number, block.exact) for block in report.blocks] == [(SOUND, True), (SMALL, False)]
     assert str(report.blocks[1].first_difference).startswith("block: case: expected readable and consistent, got '")
+
+
+def test_code_is_read_again_once_its_file_has_changed(case: Path) -> None:
+    before = read_bytecodes(case)
+    read_bytecodes(case).clear()
+    assert read_bytecodes(case) == before
+    code = b"\x60\x00"
+    named = "0x" + keccak256(code).hex()
+    (case / "bytecodes.json.gz").write_bytes(gzip.compress(json.dumps({named: "0x6000"}).encode()))
+    assert read_bytecodes(case)[named] == code
+    (case / "bytecodes.json.gz").unlink()
+    with pytest.raises(CaseError, match="is missing"):
+        read_bytecodes(case)
 
 
 @pytest.mark.parametrize("content", ["[]", "5", "null", '{"0x12": "0x12"}', '{"0x12": 5}'])

@@ -48,6 +48,7 @@ def test_a_deficit_stands_beside_bad_debt(tmp_path: Path) -> None:
     assert WORDS in render(page)
 
 
+@pytest.mark.slow(0.5)
 def test_the_page_of_one_borrower_has_its_deficit(tmp_path: Path) -> None:
     page, kpis = ran(tmp_path / "runs.duckdb", ONE, "world=ethereum@2025-12", "agents.borrowers.health_factor=1.05")
     assert kpis["deficit"] > 0

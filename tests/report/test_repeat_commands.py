@@ -59,6 +59,7 @@ def test_the_sweep_that_gives_an_interval_keeps_the_overrides(tmp_path: Path) ->
         assert one_seed(rows).endswith("Its sweep `sweep-x` has one.")
 
 
+@pytest.mark.slow(0.5)
 def test_commands_that_read_runs_name_their_store(tmp_path: Path) -> None:
     path = tmp_path / "the runs.duckdb"
     store_run(path, 1, lending(1.0, 5.0), "run-one")

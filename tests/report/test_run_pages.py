@@ -111,10 +111,12 @@ def test_liquidations_of_several_assets_are_split_by_asset(tmp_path: Path) -> No
     assert heat.table.rows == (("WETH", 30.0, 20.0), ("WBTC", 5.0, None))
 
 
+@pytest.mark.slow(0.5)
 def test_the_same_run_gives_the_same_bytes(library_store: Store) -> None:
     assert render(page(library_store, "depeg_cascade")) == render(page(library_store, "depeg_cascade"))
 
 
+@pytest.mark.slow(0.5)
 def test_the_command_on_the_page_repeats_the_run(library_store: Store) -> None:
     command = page(library_store, "depeg_cascade").provenance.command
     assert command == "mayavi run depeg_cascade --chain ethereum --seed 3 --steps 6 --set agents.borrowers.count=30"

@@ -172,6 +172,7 @@ def test_a_scenario_that_draws_nothing_has_one_episode(world: Fork) -> None:
     assert same[0] == same[1]
 
 
+@pytest.mark.slow(0.5)
 def test_a_batch_in_several_processes_plays_the_episodes_of_one() -> None:
     short = {"horizon": 2}
     ours = make_vector("scenario", num_envs=2, **short)
@@ -189,6 +190,7 @@ def test_a_batch_in_several_processes_plays_the_episodes_of_one() -> None:
         other.close()
 
 
+@pytest.mark.slow
 def test_a_recorded_episode_is_a_stored_run(tmp_path: Path, world: Fork) -> None:
     env = ScenarioEnv("learning_borrower", world=world, horizon=3)
     store = tmp_path / "store"

@@ -74,6 +74,7 @@ def test_realised_bad_debt_is_counted_by_account(played: tuple[Built, dict[str, 
     assert sum(rows.values()) == kpis["bad_debt"]
 
 
+@pytest.mark.slow(0.5)
 def test_an_explanation_names_the_bad_debt(tmp_path: Path) -> None:
     run = mayavi.run("morpho_depeg", seed=7, overrides=FEW, store=tmp_path / "runs.duckdb")
     told = "\n".join(explain(Store(run.store_path), run.run_id, "loopers-0").why())

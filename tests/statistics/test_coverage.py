@@ -153,6 +153,7 @@ def check_backtest(found: dict[str, Coverage], names: tuple[str, ...]) -> None:
         assert at_least(0.93, cell), (name, cell)
 
 
+@pytest.mark.slow(0.5)
 def test_simulated_backtests_cover_in_a_quick_look() -> None:
     check_backtest(simulated_coverage(INDEPENDENT, 20, 2_000), tuple(METRICS))
 
@@ -205,6 +206,7 @@ def test_every_interval_of_a_historical_backtest_covers_what_it_says(process: Pr
     check_backtest(historical_coverage(process, blocks, 2_000), MEASURED)
 
 
+@pytest.mark.slow(0.5)
 def test_without_an_allowance_for_blocks_that_are_alike_they_would_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks that are taken for independent, or only for as alike as they seem: the test can tell."""
     plain = "mayavi.statistics.block_means.{}"
@@ -244,6 +246,7 @@ def test_the_page_has_the_measured_coverage() -> None:
     assert Path("tools/measure_coverage.py").name in text
 
 
+@pytest.mark.slow
 def test_the_page_has_the_measured_coverage_of_historical_backtests() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for process in (INDEPENDENT, TRENDS[2], CLUSTERS[2]):

@@ -117,6 +117,7 @@ def test_our_contracts_compile_once_for_each_state_of_their_sources(folder: Cont
     assert built_contract(folder, "Token")["bytecode"].startswith("0x")
 
 
+@pytest.mark.slow
 def test_only_the_last_states_of_the_sources_are_kept(tmp_path: Path) -> None:
     folder = ContractFolder(tmp_path / "contracts", tmp_path / "sources")
     (folder.sources / "vyper").mkdir(parents=True)

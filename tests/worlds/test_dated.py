@@ -127,6 +127,7 @@ def test_any_other_block_is_refused_with_those_there_are(block: int | str) -> No
         Fork.replica("base", block=JULY)
 
 
+@pytest.mark.slow
 def test_blocks_are_cached_side_by_side(tmp_path: Path) -> None:
     for _ in range(6):
         open_world("ethereum", block=JULY, cache_dir=tmp_path, rebuild=True)

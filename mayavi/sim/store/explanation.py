@@ -194,7 +194,8 @@ def explain(store: Store, run_id: str, agent: str) -> Explanation:
     from mayavi.sim.store.database.row_conversion import action_row
     from mayavi.sim.store.relation import Rows
 
-    for row in Rows(store.path, f"SELECT * FROM actions WHERE {here} AND {mentions} ORDER BY seq", action_row):
+    query = f"SELECT * FROM actions WHERE {here} AND {mentions} ORDER BY seq"
+    for row in Rows(store.path, query, action_row, tables=["actions"]):
         event = _event(row, account)
         if event is not None:
             by_step.setdefault(row.step, ExplainedStep(row.step)).events.append(event)

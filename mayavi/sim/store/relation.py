@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
 from mayavi.errors import SetupError
+from mayavi.sim.store.database.schema import TABLES
 from mayavi.sim.store.database.views import reading
 
 T = TypeVar("T")
@@ -28,11 +29,15 @@ class Rows(Generic[T]):
         query: str,
         make: Callable[[Mapping[str, Any]], T],
         parameters: Sequence[object] | Mapping[str, object] | None = None,
+        *,
+        tables: Collection[str] = tuple(TABLES),
     ) -> None:
+        """Ask `query`, which reads no other tables than `tables`, and convert each row by `make`."""
         self._path = path
         self.query = query
         self._make = make
         self._parameters = parameters
+        self._tables = tables
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """Return all rows as tuples, in the order of `columns`."""
@@ -56,7 +61,7 @@ class Rows(Generic[T]):
             raise SetupError(
                 "data frames need pandas, which is not installed", "run `pip install 'mayavi-sim[notebook]'`"
             ) from error
-        with reading(self._path) as connection:
+        with reading(self._path, self._tables) as connection:
             return self._execute(connection, self.query).df()
 
     def __iter__(self) -> Iterator[T]:
@@ -89,7 +94,7 @@ class Rows(Generic[T]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{len(self):,} rows</p>"
 
     def _ask(self, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        with reading(self._path) as connection:
+        with reading(self._path, self._tables) as connection:
             answer = self._execute(connection, query)
             return [column[0] for column in answer.description or ()], answer.fetchall()
 

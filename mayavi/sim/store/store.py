@@ -112,7 +112,8 @@ class Store:
         wanted = {"sweep_id": sweep_id, "scenario": scenario, "status": status}
         where = [f"{column} = {literal(value)}" for column, value in wanted.items() if value is not None]
         condition = f" WHERE {' AND '.join(where)}" if where else ""
-        return Rows(self.path, f"SELECT * FROM runs{condition} ORDER BY run_id DESC", run_record)
+        query = f"SELECT * FROM runs{condition} ORDER BY run_id DESC"
+        return Rows(self.path, query, run_record, tables=["runs"])
 
     def run(self, run_id: str) -> RunRecord:
         """Return one run; raise `UnknownRun` with the nearest ids if none fits."""
@@ -120,12 +121,13 @@ class Store:
         return (found or self._runs_named(self.resolve(run_id)))[0]
 
     def _runs_named(self, run_id: str) -> list[RunRecord]:
-        return Rows(self.path, f"SELECT * FROM runs WHERE run_id = {literal(run_id)}", run_record).records()
+        query = f"SELECT * FROM runs WHERE run_id = {literal(run_id)}"
+        return Rows(self.path, query, run_record, tables=["runs"]).records()
 
     def resolve(self, run_id: str) -> str:
         """Return the full id of the run that `run_id` names."""
-        known = Rows(self.path, "SELECT run_id FROM runs", lambda row: str(row["run_id"])).records()
-        return resolve(run_id, known)
+        known = Rows(self.path, "SELECT run_id FROM runs", lambda row: str(row["run_id"]), tables=["runs"])
+        return resolve(run_id, known.records())
 
     def actions(self, run_id: str) -> Rows[ActionRow]:
         """Return all actions of a run in order of execution."""
@@ -222,7 +224,8 @@ class Store:
 
     def sweeps(self) -> Rows[SweepRecord]:
         """Return all sweeps, newest first."""
-        return Rows(self.path, "SELECT * FROM sweeps ORDER BY started_at DESC, sweep_id", sweep_record)
+        query = "SELECT * FROM sweeps ORDER BY started_at DESC, sweep_id"
+        return Rows(self.path, query, sweep_record, tables=["sweeps"])
 
     def sweep(self, sweep_id: str) -> SweepRecord:
         """Return one sweep, by its id, a unique part of it, or `latest`."""
@@ -252,7 +255,7 @@ class Store:
 
     def _rows_of(self, table: str, run_id: str, make: Any) -> Rows[Any]:
         named = literal(self.resolve(run_id))
-        return Rows(self.path, f"SELECT * FROM {table} WHERE run_id = {named} ORDER BY seq", make)
+        return Rows(self.path, f"SELECT * FROM {table} WHERE run_id = {named} ORDER BY seq", make, tables=[table])
 
 
 def run_record(row: Mapping[str, Any]) -> RunRecord:

@@ -219,6 +219,7 @@ def test_sweeps_of_the_queue_are_no_runs(indexed: Indexed) -> None:
     assert indexed.now().by_id == {}
 
 
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize("version", EARLIER)
 def test_a_store_of_an_earlier_version_is_read_and_left_as_it_is(tmp_path: Path, version: int) -> None:
     make_database(tmp_path / "runs.duckdb", version)

@@ -93,6 +93,7 @@ def test_a_callee_with_hardly_enough_gas() -> None:
         same(fork, datas)
 
 
+@pytest.mark.slow(0.5)
 def test_a_callee_whose_gas_ends_before_a_branch_that_others_reach() -> None:
     fork = fork_with(b"")
     branch = "1 AND @odd JUMPI 1 0 MSTORE 32 0 RETURN :odd 2 0 MSTORE 32 0"

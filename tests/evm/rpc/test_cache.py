@@ -279,6 +279,7 @@ def writer(folder: Path, number: int, rounds: int) -> subprocess.Popen[str]:
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
+@pytest.mark.slow(0.5)
 def test_several_processes_write_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
     rounds = 20
     writers = [writer(tmp_path, number, rounds) for number in range(1, 5)]

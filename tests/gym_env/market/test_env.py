@@ -127,6 +127,7 @@ class TestEnvironment:
 
 
 class TestRows:
+    @pytest.mark.slow(0.5)
     @pytest.mark.parametrize("actions", ["discrete", "continuous"])
     def test_a_batch_of_n_is_n_batches_of_one_on_any_number_of_threads(self, actions: str) -> None:
         count, config = 5, MarketConfig(**STORMY | {"actions": actions})

@@ -151,6 +151,7 @@ def test_trainings_of_one_algorithm_are_pooled_with_a_wider_interval():
 # -- a real market ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(0.5)
 def test_a_real_market_is_walked_through_window_by_window(tmp_path: Path):
     done = backtest(making(data=str(past_market(tmp_path))), [], ["equal_weight", "meth_only"], QUICK)
     assert done.historical
@@ -170,6 +171,7 @@ def test_a_real_market_is_walked_through_window_by_window(tmp_path: Path):
     assert done.bound["log_growth"].value == pytest.approx(np.log(done.runs.bound / 100_000).sum())
 
 
+@pytest.mark.slow(0.5)
 def test_enough_of_a_real_market_gets_a_verdict(tmp_path: Path):
     settings = replace(QUICK, block_hours=12)
     done = backtest(

@@ -166,6 +166,7 @@ def test_a_depeg_falls_and_recovers() -> None:
     assert checked > 10
 
 
+@pytest.mark.slow(0.5)
 def test_a_path_may_begin_in_the_middle_of_a_depeg() -> None:
     """A depeg of mETH lasts for weeks: in the first hour pegs are as low, on average, as in the last."""
     peg = draw(MODEL, paths=1500, hours=240).column("meth_peg")

@@ -140,6 +140,7 @@ def test_jumps_are_as_frequent_as_said() -> None:
         assert count == pytest.approx(each_year * years, abs=ERRORS * math.sqrt(each_year * years))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["usdy", pytest.param("meth", marks=pytest.mark.slow)])
 def test_depegs_are_as_frequent_as_said(name: str) -> None:
     """At the model's own frequencies, and at many times them."""

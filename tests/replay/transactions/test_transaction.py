@@ -77,6 +77,7 @@ def test_uniswap_swaps_are_exact_and_their_calls_named(blocks: Path, name: str) 
     assert len(swaps) == SWAPS[name]
 
 
+@pytest.mark.slow
 def test_a_curve_exchange_shows_calls_transfers_balances_and_slots(blocks: Path) -> None:
     replay = replayed(blocks, CURVE)
     view = TraceView(replay)
@@ -107,6 +108,7 @@ def test_native_balances_add_up_to_the_burned_fee(blocks: Path) -> None:
     assert -sum(changes) == replay.outcome.gas_used * base_fee
 
 
+@pytest.mark.slow(0.5)
 def test_a_comet_permission_is_named_in_call_and_slot(blocks: Path) -> None:
     replay = replayed(blocks, COMET)
     view = TraceView(replay)
@@ -116,6 +118,7 @@ def test_a_comet_permission_is_named_in_call_and_slot(blocks: Path) -> None:
     assert line.strip() == "isAllowed[sender][0xa397…00c7] (0xbfe11d…d1da): false → true"
 
 
+@pytest.mark.slow(0.5)
 def test_pool_slots_are_named_and_unpacked_by_their_layout(blocks: Path) -> None:
     lines = TraceView(replayed(blocks, UNIVERSAL)).storage_lines(replayed(blocks, UNIVERSAL).outcome)
     shown = [line.strip() for line in lines]
@@ -188,6 +191,7 @@ def test_the_trace_of_an_access_list_has_the_gas_of_the_receipt(blocks: Path) ->
     assert TraceView(replay).call_lines(replay.outcome)[-1].startswith("gas 394,728 = ")
 
 
+@pytest.mark.slow(0.5)
 def test_a_blob_transaction_is_traced_with_the_gas_of_the_receipt_and_its_sender_pays_for_blobs(blocks: Path) -> None:
     (name,) = [each["hash"] for each in read_block_json(blocks, BLOBS)["transactions"] if each["type"] == "0x3"]
     replay = replayed(blocks, name[2:])

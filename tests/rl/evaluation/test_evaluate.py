@@ -133,6 +133,7 @@ def test_several_trainings_are_judged_alone_and_together() -> None:
     )
 
 
+@pytest.mark.slow(0.5)
 def test_the_file_is_the_same_twice_and_can_be_read_back() -> None:
     def written() -> bytes:
         found = evaluated(EvaluationSettings(40, bootstrap=Bootstrap(4, 500), seed=4), ("noop", "random", "optimum"))

@@ -94,6 +94,7 @@ def test_the_table_of_starts_follows_from_the_seed() -> None:
     assert TrainConfig.of(CHASE, {"num_envs": 200_000, "start_table": None}).start_episodes == 200_000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_device")
 def test_it_learns_and_its_checkpoint_is_evaluated_on_the_processor(tmp_path: Path) -> None:
     config = TrainConfig.of(

@@ -129,6 +129,7 @@ def test_every_setting_changes_what_is_trained(tmp_path: Path, changed: dict[str
     assert weights_digest("plain", tmp_path) != weights_digest("changed", tmp_path)
 
 
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize("settings", [{}, CONTINUOUS | NORMALISED], ids=["discrete", "continuous-normalised"])
 def test_an_interrupted_training_ends_with_the_weights_of_an_uninterrupted_one(
     tmp_path: Path, settings: dict[str, Any]
@@ -196,6 +197,7 @@ def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
         load_policy(TrainConfig.of(config.to_json(), {"network": [8]}), checkpoint)
 
 
+@pytest.mark.slow(4)
 def test_it_needs_no_other_framework_and_no_tensorboard(tmp_path: Path) -> None:
     script = """
 import sys

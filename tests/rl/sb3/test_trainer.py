@@ -51,6 +51,7 @@ def test_it_learns(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> N
     assert better > baseline + 0.2
 
 
+@pytest.mark.slow(0.1)  # and the training
 def test_it_tells_how_far_it_is(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> None:
     trained, _, reports = learned
     steps = [each.steps for each in reports]
@@ -61,6 +62,7 @@ def test_it_tells_how_far_it_is(learned: tuple[TrainedModel, Path, list[TrainPro
     assert "mean reward" in reports[-1].note
 
 
+@pytest.mark.slow(0.1)  # and the training
 def test_the_run_says_all_that_it_depends_on(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> None:
     trained, models, _ = learned
     record = json.loads((trained.path / "run.json").read_text())
@@ -75,6 +77,7 @@ def test_the_run_says_all_that_it_depends_on(learned: tuple[TrainedModel, Path, 
     assert record["observation_space"] == {"kind": "Box", "shape": [2], "low": [-1.0, -1.0], "high": [1.0, 1.0]}
 
 
+@pytest.mark.slow(0.1)  # and the training
 def test_there_is_a_checkpoint_every_tenth_and_each_plays(
     learned: tuple[TrainedModel, Path, list[TrainProgress]],
 ) -> None:
@@ -94,6 +97,7 @@ def test_there_is_a_checkpoint_every_tenth_and_each_plays(
         open_model(f"{trained.run_id}:4097", models)
 
 
+@pytest.mark.slow(0.1)  # and the training
 def test_the_curves_are_logged_for_tensorboard(learned: tuple[TrainedModel, Path, list[TrainProgress]]) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -266,6 +270,7 @@ def test_a_policy_loads_after_the_module_of_its_learning_rate_schedule_moved(
     assert train(longer, models=tmp_path, resume="one").steps == 512
 
 
+@pytest.mark.slow(0.1)  # and the training
 def test_a_model_plays_only_what_it_was_trained_on(
     learned: tuple[TrainedModel, Path, list[TrainProgress]], tmp_path: Path
 ) -> None:
@@ -281,6 +286,7 @@ def test_a_model_plays_only_what_it_was_trained_on(
         model.policy().actions(np.zeros((1, 2), dtype=np.float32), deterministic=False)
 
 
+@pytest.mark.slow(0.1)  # and the training
 def test_a_checkpoint_of_another_run_is_refused(
     learned: tuple[TrainedModel, Path, list[TrainProgress]], tmp_path: Path
 ) -> None:
@@ -325,6 +331,7 @@ def test_a_policy_acts_over_rows_as_the_framework_does_row_by_row(tmp_path: Path
         assert again[2] == ours[0][2]
 
 
+@pytest.mark.slow(0.1)  # and the training
 def test_chance_comes_from_the_generator_that_is_given_and_follows_the_distribution(
     learned: tuple[TrainedModel, Path, list[TrainProgress]],
 ) -> None:

@@ -46,6 +46,7 @@ def test_it_is_evaluated_each_time_so_many_steps_are_passed_and_at_the_end(evalu
     assert record["best"] == trained.best == max(record["validations"], key=lambda each: each["mean_reward"])
 
 
+@pytest.mark.slow(0.1)  # and the training
 def test_the_best_is_kept_and_plays_what_the_record_says(evaluated: Run) -> None:
     trained, models, _ = evaluated
     assert trained.best is not None
@@ -65,6 +66,7 @@ def test_the_best_is_kept_and_plays_what_the_record_says(evaluated: Run) -> None
     assert not list(trained.path.glob("*.partial"))
 
 
+@pytest.mark.slow(0.1)  # and the training
 def test_evaluations_are_logged_for_tensorboard(evaluated: Run) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -84,7 +86,8 @@ def test_a_training_that_is_evaluated_ends_with_the_weights_of_one_that_is_not(e
     assert "evaluate_every" in (refused.value.hint or "")
 
 
-@pytest.mark.parametrize("died", [pytest.param(800, marks=pytest.mark.slow), 1_400])
+@pytest.mark.slow(1)
+@pytest.mark.parametrize("died", [800, 1_400])
 def test_a_training_that_died_ends_with_the_same_evaluations_and_the_same_best(
     evaluated: Run, tmp_path: Path, died: int
 ) -> None:

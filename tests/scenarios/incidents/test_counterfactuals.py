@@ -15,6 +15,7 @@ HALF_DEPTH = "pools.EIGEN/USDC.3000.liquidity_factor=0.5"
 NO_INVESTORS = "agents.investors.share=0%"
 
 
+@pytest.mark.slow(0.5)
 def test_an_effect_is_the_changed_run_less_the_unchanged_one(tmp_path: Path) -> None:
     store = tmp_path / "runs.duckdb"
     report = replay_incident("eigen_2025_10", counterfactuals=[HALF_DEPTH], store=store)

@@ -107,6 +107,7 @@ def test_what_changes_nothing_and_what_cannot_be_told_is_said(tmp_path: Path) ->
     assert said == ["no interval with 2 seeds"] * len(by_path["step_time"].moves) + ["no effect"] * 2
 
 
+@pytest.mark.slow(0.5)
 def test_a_figure_that_does_not_exist_is_refused_with_the_nearest(gas: Sensitivity, tmp_path: Path) -> None:
     for store in (gas.store_path, tmp_path / "new.duckdb"):  # before any run, and after the first of the base
         with pytest.raises(UnknownName, match="unknown figure 'bad_dept'") as caught:

@@ -100,6 +100,7 @@ def test_removed_runs_are_gone_and_others_stay(tmp_path: Path) -> None:
         store.remove(first.run_id)
 
 
+@pytest.mark.slow(0.5)
 def test_a_sweep_is_kept_with_what_was_said_of_it_last(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     store = Store(path)

@@ -157,6 +157,7 @@ def test_damaged_bytecode_fails_the_gate(cases: Path, tmp_path: Path) -> None:
     assert "hashes to" in report.first_difference
 
 
+@pytest.mark.slow(0.5)
 def test_parts_without_their_recording_are_noted(cases: Path, tmp_path: Path) -> None:
     folder = copy_blocks(cases, tmp_path, EXCHANGE_BLOCK)
     report = run_gate(ContractsGate(operations=5), GateContext(folder)).report

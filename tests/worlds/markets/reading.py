@@ -11,7 +11,7 @@ from mayavi.evm.fork import Fork
 from mayavi.worlds.builder import build_replica
 from mayavi.worlds.tables.market import load_market
 from mayavi.worlds.tables.paths import market_names
-from tests.worlds.replicas import artifact_store
+from tests.worlds.replicas import artifact_store, interface_of
 
 WORLDS = market_names()
 RAY_PER_BPS = 10**23
@@ -23,8 +23,14 @@ def built_market(world: str) -> Fork:
     return build_replica(load_market(world), artifact_store())
 
 
+@cache
+def built_reserves(world: str) -> dict[str, dict[str, Any]]:
+    """Return the reserves of the world as built, read once for all tests of a worker."""
+    return read_reserves(built_market(world))
+
+
 def contract(fork: Fork, where: str, artifact: str) -> Contract:
-    return fork.contract(where, artifact_store().get(artifact).abi)
+    return fork.contract(where, interface_of(artifact))
 
 
 def read_pool(fork: Fork) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 
 from mayavi.worlds.tables.market import load_market
 from tests.missing import skip_or_fail
-from tests.worlds.markets.reading import WORLDS, built_market, read_curve, read_emodes, read_pool, read_reserves
+from tests.worlds.markets.reading import WORLDS, built_market, built_reserves, read_curve, read_emodes, read_pool
 
 pytestmark = pytest.mark.slow(0.15)
 
@@ -42,7 +42,7 @@ def test_the_world_is_what_the_file_says(world: str, files: dict[tuple[int, str]
     assert read_pool(fork) == {key: value for key, value in expected["poolConfig"].items() if key not in UNREAD}
     modes = {key: mode | {"ltvzeroBitmap": "0"} for key, mode in expected["eModes"].items()}
     assert read_emodes(fork) == modes
-    read = read_reserves(fork)
+    read = built_reserves(world)
     assert read.keys() == expected["reserves"].keys()
     for asset, reserve in expected["reserves"].items():
         found = read[asset] | {"oracleName": read[asset]["oracleDescription"]}

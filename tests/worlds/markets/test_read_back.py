@@ -19,11 +19,11 @@ from tests.worlds.markets.reading import (
     RAY_PER_BPS,
     WORLDS,
     built_market,
+    built_reserves,
     contract,
     read_curve,
     read_emodes,
     read_pool,
-    read_reserves,
 )
 from tests.worlds.replicas import artifact_store
 
@@ -63,7 +63,7 @@ def test_the_contracts_stand_at_their_addresses(world: str) -> None:
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_reserve_reads_back(world: str) -> None:
-    table, read = load_market(world), read_reserves(built_market(world))
+    table, read = load_market(world), built_reserves(world)
     assert list(read) == [checksum(table.tokens[reserve.symbol].address) for reserve in table.aave.reserves]
     for number, (reserve, found) in enumerate(zip(table.aave.reserves, read.values(), strict=True)):
         assert {key: found[SAME[key]] for key in SAME} == {key: getattr(reserve, key) for key in SAME}
@@ -76,7 +76,7 @@ def test_every_reserve_reads_back(world: str) -> None:
 @pytest.mark.parametrize("world", WORLDS)
 def test_prices_liquidity_and_rates_read_back(world: str) -> None:
     table, fork = load_market(world), built_market(world)
-    for reserve, found in zip(table.aave.reserves, read_reserves(fork).values(), strict=True):
+    for reserve, found in zip(table.aave.reserves, built_reserves(world).values(), strict=True):
         assert int(found["oracleLatestAnswer"]) == reserve.price
         assert int(found["virtualBalance"]) == reserve.virtual_balance
         assert int(found["aTokenUnderlyingBalance"]) == reserve.a_token_balance

@@ -24,6 +24,10 @@ class OpenElsewhere(NotAttached):
     """This process has the database open to write. Opening and closing its file would release that lock."""
 
 
+class HeldByOther(NotAttached):
+    """Another process has the database open to write."""
+
+
 @dataclass
 class _Attached:
     name: str
@@ -77,12 +81,18 @@ def _enter(instance: _Instance, path: Path) -> DuckDBPyConnection:
             try:
                 instance.connection.execute(f"ATTACH {literal(str(path))} AS {database.name} (TYPE duckdb, READ_ONLY)")
             except duckdb.Error as error:
-                raise (OpenElsewhere if "already attached" in str(error) else NotAttached) from error
+                raise _reason(str(error)) from error
             instance.databases[path] = database
         database.readers += 1
         connection = instance.connection.cursor()
         connection.execute(f"USE {database.name}")
         return connection
+
+
+def _reason(error: str) -> type[NotAttached]:
+    if "already attached" in error:
+        return OpenElsewhere
+    return HeldByOther if "Could not set lock" in error else NotAttached
 
 
 def _instance() -> _Instance:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreError, StoreFull, StoreUnreadable
-from mayavi.sim.store.database.attaching import NotAttached, OpenElsewhere, attached
+from mayavi.sim.store.database.attaching import HeldByOther, NotAttached, OpenElsewhere, attached
 from mayavi.sim.store.database.schema import VERSION, bring_up_to_date, version_of
 
 if TYPE_CHECKING:
@@ -128,15 +128,21 @@ def opened_to_read(path: Path) -> Iterator[DuckDBPyConnection]:
 
     Call it while no merge can happen. Nothing at `path` is changed.
     """
+    connection = None
     try:
-        with attached(path) as connection:
-            if version_of(connection, path) == VERSION:
-                yield connection
+        with attached(path) as attached_connection:
+            if version_of(attached_connection, path) == VERSION:
+                yield attached_connection
                 return
-        is_there = True
+    except HeldByOther:
+        pass
     except NotAttached as error:
         is_there = isinstance(error, OpenElsewhere) or is_database(path)
-    connection = _open_to_read(path) if is_there else _open_empty(path)
+        connection = _open_to_read(path) if is_there else _open_empty(path)
+    if connection is None:
+        with attached(_copy_of(path)) as copy:
+            yield copy
+        return
     try:
         yield connection
     finally:
@@ -151,11 +157,12 @@ def _open_empty(path: Path) -> DuckDBPyConnection:
     return connection
 
 
-def _open_to_read(path: Path) -> DuckDBPyConnection:
+def _open_to_read(path: Path) -> DuckDBPyConnection | None:
+    """Open the database itself; None if only a copy can be read."""
     try:
         connection = _connect(path, read_only=True)
     except DatabaseInUse:
-        return _open_copy(path)
+        return None
     try:
         if version_of(connection, path) == VERSION:
             return connection
@@ -163,7 +170,7 @@ def _open_to_read(path: Path) -> DuckDBPyConnection:
         connection.close()
         raise
     connection.close()
-    return _open_copy(path)
+    return None
 
 
 def _connect(path: Path, *, read_only: bool, config: Mapping[str, int | str] | None = None) -> DuckDBPyConnection:
@@ -190,8 +197,8 @@ def unreadable(path: Path, error: Exception) -> StoreError:
     return StoreUnreadable(f"cannot open '{path}': {why[:1].lower()}{why[1:]}", _ELSEWHERE)
 
 
-def _open_copy(path: Path) -> DuckDBPyConnection:
-    """Open a copy, migrated to this version; a copy is reused until the file changes."""
+def _copy_of(path: Path) -> Path:
+    """Return a copy, migrated to this version; it is used again until the file changes."""
     path = path.absolute()
     known = _copies.get(path)
     if known is None or known[0] != _stamp(path):
@@ -204,7 +211,7 @@ def _open_copy(path: Path) -> DuckDBPyConnection:
         finally:
             connection.close()
         _copies[path] = known = (stamp, copy)
-    return _connect(known[1], read_only=True)
+    return known[1]
 
 
 def _copy(path: Path) -> tuple[Stamp, Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[DuckDBPyConnection]:
+def reading(path: Path, tables: Collection[str] = tuple(TABLES)) -> Iterator[DuckDBPyConnection]:
     """Yield a connection whose `runs`, `actions`, `market_snapshots`, `kpis` … hold all rows at `path`, merged or not.
 
-    Merges wait while the body runs, so keep it short. The body cannot change the database.
+    Of tables not in `tables` it shows merged rows alone. Merges wait while the body runs, so keep it short. The body
+    cannot change the database.
     """
     import _duckdb as duckdb
 
@@ -32,7 +33,7 @@ def reading(path: Path) -> Iterator[DuckDBPyConnection]:
         segments = folder.segments()
         try:
             with opened_to_read(path) as connection:
-                _create_views(connection, segments, live, folder.removed_runs())
+                _create_views(connection, tables, segments, live, folder.removed_runs())
                 yield connection
         except (duckdb.IOException, duckdb.InvalidInputException) as error:
             for segment, file in damaged_files(segments):
@@ -84,17 +85,22 @@ def interrupted_select(runs: Sequence[LiveRun]) -> str:
 
 
 def _create_views(
-    connection: DuckDBPyConnection, segments: list[Segment], live: list[LiveRun], removed: list[str]
+    connection: DuckDBPyConnection,
+    tables: Collection[str],
+    segments: list[Segment],
+    live: list[LiveRun],
+    removed: list[str],
 ) -> None:
-    merged = {name for (name,) in connection.execute("SELECT segment FROM merged_segments").fetchall()}
-    waiting = [each for each in segments if each.name not in merged and each.run_id not in removed]
-    row = connection.execute("SELECT current_database()").fetchone()
-    database = '"' + str(row[0] if row else "memory").replace('"', '""') + '"'
+    query = "SELECT current_database(), (SELECT list(segment) FROM merged_segments)"
+    ((name, merged),) = connection.execute(query).fetchall()
+    waiting = [each for each in segments if each.name not in (merged or ()) and each.run_id not in removed]
+    database = '"' + str(name).replace('"', '""') + '"'
     shown = _without_end(
         connection, f"{database}.main.runs", waiting, [run for run in live if run.run_id not in removed]
     )
     present = tables_in(waiting)
-    for table, columns in TABLES.items():
+    for table in tables:
+        columns = TABLES[table]
         kept = f" WHERE NOT list_contains({listed(removed)}, {owner_column(table)})" if removed else ""
         parts = [f"SELECT {', '.join(columns)} FROM {database}.main.{table}{kept}"]
         if table in present:

@@ -109,6 +109,7 @@ def test_segments_of_an_earlier_version_are_read_and_merged(tmp_path: Path, vers
     assert Store(path).run(info.run_id).action_count == 12
 
 
+@pytest.mark.slow(0.5)
 def test_a_migration_reaches_every_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "runs.duckdb"
     info = store_run(path)
@@ -228,6 +229,7 @@ def test_what_is_no_database_of_runs_is_refused_before_a_run_starts(tmp_path: Pa
     assert before == (path.read_bytes() if path.is_file() else None)
 
 
+@pytest.mark.slow(0.5)
 def test_an_empty_database_that_a_shell_made_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     with open_shell(path):
@@ -237,6 +239,7 @@ def test_an_empty_database_that_a_shell_made_is_taken(tmp_path: Path) -> None:
     assert version_in(path) == schema.VERSION
 
 
+@pytest.mark.slow(0.5)
 def test_a_damaged_segment_is_named_and_everything_else_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     store_run(path)
