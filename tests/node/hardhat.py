@@ -27,6 +27,8 @@ _ACCOUNTS = json.dumps([{"privateKey": "0x" + f"{number:02x}" * 32, "balance": s
 class Hardhat(LocalNode):
     """Running `hardhat node`. It keeps no chain after it has ended, and has neither proofs nor a prestate tracer."""
 
+    hardfork: str
+
     @classmethod
     def start(
         cls,
@@ -55,7 +57,9 @@ class Hardhat(LocalNode):
             **{f"XDG_{kind}_HOME": str(folder / "home") for kind in ("CACHE", "CONFIG", "DATA", "STATE")},
         }
         arguments = [str(program), "--config", str(config), "node", "--hostname", "127.0.0.1", "--port", str(port)]
-        return cls.launch(arguments, folder, environment, r"server at http://(127\.0\.0\.1:\d+)/", chain_id)
+        node = cls.launch(arguments, folder, environment, r"server at http://(127\.0\.0\.1:\d+)/", chain_id)
+        node.hardfork = hardfork
+        return node
 
     def mine_at(self, number: int, timestamp: int) -> None:
         """Mine up to block `number`. Skipped blocks take no time; the last is mined as usual, at `timestamp`."""
