@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from mayavi.evm.abi.contract import Contract
+from mayavi.evm.abi.interface import Interface
 from mayavi.evm.address import checksum, to_address
 from mayavi.evm.fork import Fork
 from mayavi.worlds.builder import build_replica
@@ -23,8 +24,14 @@ def built_market(world: str) -> Fork:
     return build_replica(load_market(world), artifact_store())
 
 
+@cache
+def interface(artifact: str) -> Interface:
+    """ABI of an artifact, parsed once for the thousands of contracts that are read."""
+    return Interface.of(artifact_store().get(artifact).abi)
+
+
 def contract(fork: Fork, where: str, artifact: str) -> Contract:
-    return fork.contract(where, artifact_store().get(artifact).abi)
+    return fork.contract(where, interface(artifact))
 
 
 def read_pool(fork: Fork) -> dict[str, str]:
