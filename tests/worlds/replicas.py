@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from mayavi.evm.abi.interface import Interface
 from mayavi.evm.fork import Fork
 from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.builder import build_replica
@@ -22,6 +23,12 @@ MARKETS = [
 @cache
 def artifact_store() -> ArtifactStore:
     return ArtifactStore()
+
+
+@cache
+def interface_of(artifact: str) -> Interface:
+    """ABI of a compiled contract, parsed once for the thousands of contracts that are read."""
+    return Interface.of(artifact_store().get(artifact).abi)
 
 
 @cache

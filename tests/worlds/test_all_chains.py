@@ -12,7 +12,7 @@ from mayavi.worlds.builder import build_replica
 from mayavi.worlds.deploy.deployment import DEPLOYER, named_account
 from mayavi.worlds.labels import chain_labels, labels_of
 from mayavi.worlds.tables.chain import load_table
-from tests.worlds.replicas import MARKETS, artifact_store, built_replica
+from tests.worlds.replicas import MARKETS, artifact_store, built_replica, interface_of
 
 CHAINS = ["arbitrum", "avalanche", "base", "ethereum", "optimism", "polygon"]
 ROLLUPS = ["arbitrum", "base", "optimism"]
@@ -80,7 +80,7 @@ REAL = {
 
 
 def contract(fork: Fork, label: str, artifact: str) -> object:
-    return fork.contract(label, artifact_store().get(artifact).abi)
+    return fork.contract(label, interface_of(artifact))
 
 
 def test_there_are_six() -> None:

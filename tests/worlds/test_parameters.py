@@ -13,7 +13,7 @@ from mayavi.evm.fork import Fork
 from mayavi.evm.units import RAY
 from mayavi.worlds.tables.chain import ChainTable, load_table
 from tests.worlds.contract_of import ContractOf
-from tests.worlds.replicas import MARKETS, artifact_store, built_replica, market
+from tests.worlds.replicas import MARKETS, built_replica, interface_of, market
 
 SYMBOLS = (
     *("WETH", "wstETH", "WBTC", "USDC", "DAI", "LINK", "AAVE", "cbETH", "USDT", "rETH", "LUSD", "CRV", "MKR", "SNX"),
@@ -28,7 +28,7 @@ def test_the_reserves_are_listed_in_the_order_of_mainnet(contract: ContractOf, t
 
 def contract_on(chain: str) -> ContractOf:
     """Read the replica of `chain` as built."""
-    return lambda label, artifact: built_replica(chain).contract(label, artifact_store().get(artifact).abi)
+    return lambda label, artifact: built_replica(chain).contract(label, interface_of(artifact))
 
 
 @pytest.mark.parametrize(("chain", "prefix"), MARKETS)

@@ -6,13 +6,12 @@ from functools import cache
 from typing import Any
 
 from mayavi.evm.abi.contract import Contract
-from mayavi.evm.abi.interface import Interface
 from mayavi.evm.address import checksum, to_address
 from mayavi.evm.fork import Fork
 from mayavi.worlds.builder import build_replica
 from mayavi.worlds.tables.market import load_market
 from mayavi.worlds.tables.paths import market_names
-from tests.worlds.replicas import artifact_store
+from tests.worlds.replicas import artifact_store, interface_of
 
 WORLDS = market_names()
 RAY_PER_BPS = 10**23
@@ -24,14 +23,8 @@ def built_market(world: str) -> Fork:
     return build_replica(load_market(world), artifact_store())
 
 
-@cache
-def interface(artifact: str) -> Interface:
-    """ABI of an artifact, parsed once for the thousands of contracts that are read."""
-    return Interface.of(artifact_store().get(artifact).abi)
-
-
 def contract(fork: Fork, where: str, artifact: str) -> Contract:
-    return fork.contract(where, interface(artifact))
+    return fork.contract(where, interface_of(artifact))
 
 
 def read_pool(fork: Fork) -> dict[str, str]:

@@ -10,7 +10,7 @@ from mayavi.errors import CallReverted
 from mayavi.evm.abi.contract import Contract
 from mayavi.evm.fork import Fork
 from mayavi.worlds.deploy.deployment import DEPLOYER, Deployment
-from tests.worlds.replicas import artifact_store
+from tests.worlds.replicas import artifact_store, interface_of
 
 NOW, YEAR, ONE = 1_765_281_600, 365 * 86_400, 10**18
 STRANGER = b"\x11" * 20
@@ -28,7 +28,7 @@ def deployment() -> Deployment:
 def place(deployment: Deployment, contract: str, *arguments: object) -> Contract:
     address = deployment.place("feed", contract, "a feed", deployment["base"], *arguments, DEPLOYER)
     assert isinstance(deployment.chain, Fork)
-    return deployment.chain.contract(address, artifact_store().get(contract).abi)
+    return deployment.chain.contract(address, interface_of(contract))
 
 
 def at(deployment: Deployment, timestamp: int) -> None:
