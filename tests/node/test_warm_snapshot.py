@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,8 @@ pytestmark = [pytest.mark.node, pytest.mark.slow]
 EPISODES = list(range(1000, 1006))
 
 
+SHORT: dict[str, dict[str, Any]] = {"liquidator": {"borrowers": 4, "horizon": 8}}
+"""Settings of environments with many strategies, each of which plays whole episodes in every pass."""
 ON_CHAIN = [name for name, each in ENVS.items() if each.home.startswith("mayavi.gym_env")]
 
 
@@ -35,7 +38,9 @@ def test_rewards_on_the_snapshot_are_those_on_the_fork(
     run_mayavi, ethereum_node: Hardhat, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "warm.snapshot"
-    options = ("--env", name, "--rollouts", "6", "--output", str(file), "--rpc-url", ethereum_node.url, "--json")
+    settings = SHORT.get(name, {})
+    options = ["--env", name, "--rollouts", "6", "--output", str(file), "--rpc-url", ethereum_node.url, "--json"]
+    options += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
     done = run_mayavi("snapshot", "warm", *options, env={"MAYAVI_CACHE_DIR": str(tmp_path / "cache")})
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -45,11 +50,10 @@ def test_rewards_on_the_snapshot_are_those_on_the_fork(
     assert ethereum_node.url not in done.stdout
 
     monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path / "cold"))
-    live = make_rows(
-        name, 3, world=WorldSource.of("rpc", rpc_url=ethereum_node.url, block=report["block"]), split="test"
-    )
-    offline = make_rows(name, 3, source=f"snapshot:{file}", split="test")
-    replica = make_rows(name, 3, split="test")
+    world = WorldSource.of("rpc", rpc_url=ethereum_node.url, block=report["block"])
+    live = make_rows(name, 3, world=world, split="test", **settings)
+    offline = make_rows(name, 3, source=f"snapshot:{file}", split="test", **settings)
+    replica = make_rows(name, 3, split="test", **settings)
     played = [play(env, RandomPlay(3), EPISODES) for env in (live, offline, replica)]
     assert np.array_equal(played[0].rewards, played[1].rewards)
     assert np.array_equal(played[0].rewards, played[2].rewards)
