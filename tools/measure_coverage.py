@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from coverage_tables.backtests import historical_table, simulated_table, withheld_table
-from coverage_tables.estimates import evaluation_table, limits_table, stopping_table, summary_table
+from coverage_tables.estimates import limits_table, stopping_table, summary_table
+from coverage_tables.evaluations import evaluation_table
 
 PAGE = Path(__file__).parents[1] / "docs" / "concepts" / "intervals.md"
 

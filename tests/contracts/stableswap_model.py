@@ -7,10 +7,12 @@ replaces the bytecode of a two-coin pool of that family, which the recorded bloc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 DAY = 86_400
 ONE, FEE_UNIT = 10**18, 10**10
+_WORDS = 2**256
 
 
 class RefusedError(Exception):
@@ -21,24 +23,25 @@ class Word(int):
     """256-bit word with the EVM's checked arithmetic."""
 
     def __add__(self, other: int) -> Word:
-        return _word(int(self) + int(other))
+        return _word(int.__add__(self, other))
 
     def __sub__(self, other: int) -> Word:
-        return _word(int(self) - int(other))
+        return _word(int.__sub__(self, other))
 
     def __mul__(self, other: int) -> Word:
-        return _word(int(self) * int(other))
+        return _word(int.__mul__(self, other))
 
     def __floordiv__(self, other: int) -> Word:
         _require(other != 0)
-        return _word(int(self) // int(other))
+        return _word(int.__floordiv__(self, other))
 
     __radd__, __rmul__ = __add__, __mul__
 
 
 def _word(value: int) -> Word:
-    _require(0 <= value < 1 << 256)
-    return Word(value)
+    if 0 <= value < _WORDS:
+        return Word(value)
+    raise RefusedError
 
 
 def _require(condition: bool) -> None:
@@ -348,6 +351,11 @@ class StableSwapModel:
         self.coins[i].move(user, "pool", amount)
         return self.coins[i].held["pool"] - before if i == self.measured else amount
 
+    def copied(self) -> dict[str, Any]:
+        """Return all that an operation may change, shared with nothing."""
+        coins = [replace(coin, held=dict(coin.held)) for coin in (*self.coins, self.shares)]
+        return {**self.__dict__, "coins": coins[:-1], "shares": coins[-1], "balances": list(self.balances)}
+
     def _burn(self, user: str, shares: int) -> None:
         _require(self.shares.held.get(user, 0) >= shares)
         self.shares.held[user] = self.shares.held.get(user, 0) - shares
@@ -356,9 +364,7 @@ class StableSwapModel:
 
 def attempt(model: StableSwapModel, act: Callable[[], object]) -> object | None:
     """Return the result of `act`, or None if it reverts, with `model` restored."""
-    from copy import deepcopy
-
-    before = deepcopy(model.__dict__)
+    before = model.copied()
     try:
         return act() or ()
     except RefusedError:

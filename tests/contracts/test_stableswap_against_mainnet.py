@@ -73,7 +73,7 @@ def test_three_coins_are_the_3pool_in_300_operations(codes: dict[str, bytes], ar
     assert three_coins(300, codes, artifacts).total() == 300
 
 
-@pytest.mark.slow
+@pytest.mark.slow(20)
 def test_three_coins_are_the_3pool_in_5000_operations(codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
     """Return values, balances, LP tokens, events, virtual price, administration and reverts."""
     tally = three_coins(5_000, codes, artifacts)
@@ -87,7 +87,7 @@ def test_two_coins_are_the_model_in_300_operations(codes: dict[str, bytes], arti
     assert two_coins(300, codes, artifacts).total() == 300
 
 
-@pytest.mark.slow
+@pytest.mark.slow(15)
 def test_two_coins_are_the_model_in_5000_operations(codes: dict[str, bytes], artifacts: ArtifactStore) -> None:
     tally = two_coins(5_000, codes, artifacts)
     assert tally.total() == 5_000

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from mayavi import Fork
 from tests.node.aave_market import AaveMarket, deploy_market
 from tests.node.chain_history import ChainHistory, start_history
 from tests.node.editing_proxy import EditingProxy, editing_proxy
 from tests.node.faulty_proxy import FaultyProxy, faulty_proxy
 from tests.node.hardhat import Hardhat
+from tests.node.replica_on_node import node_with
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +37,22 @@ def market(deployed_market: AaveMarket) -> Iterator[AaveMarket]:
     moment = deployed_market.node.rpc("evm_snapshot")
     yield deployed_market
     assert deployed_market.node.rpc("evm_revert", moment) is True
+
+
+@pytest.fixture(scope="session", params=["london", "cancun", "prague"])
+def other_rules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hardhat]:
+    """A node of chain 1337 under the rules of another hard fork; tests leave their blocks on it."""
+    node = Hardhat.start(tmp_path_factory.mktemp(request.param), chain_id=1337, hardfork=request.param)
+    yield node
+    node.stop()
+
+
+@pytest.fixture(scope="session")
+def ethereum_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hardhat]:
+    """A node with the replica of Ethereum, at its block and time. Tests only read it."""
+    node = node_with(tmp_path_factory.mktemp("ethereum"), Fork.replica("ethereum"))
+    yield node
+    node.stop()
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,12 @@ Reads over JSON-RPC then come from an independent node; on hardhat at the block 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from mayavi.evm.fork import Fork
 from mayavi.evm.snapshot.contents import WorldContents
+from tests.node.hardhat import Hardhat
 from tests.node.local_node import LocalNode
 
 _PER_REQUEST = 500
@@ -33,6 +35,14 @@ def put_on_node(node: LocalNode, fork: Fork) -> int:
         _ask_all(node, questions[start : start + _PER_REQUEST])
     node.mine_at(fork.block_number, fork.timestamp)
     return node.block_number
+
+
+def node_with(folder: Path, fork: Fork) -> Hardhat:
+    """Start hardhat with the state of `fork`, at its chain id, block and time; it writes only into `folder`."""
+    first = fork.timestamp - fork.block_number - 100_000  # a second a block up to the fork's, and some to spare
+    node = Hardhat.start(folder, chain_id=fork.chain_id, first_timestamp=first)
+    put_on_node(node, fork)
+    return node
 
 
 def _ask_all(node: LocalNode, questions: list[tuple[str, list[str]]]) -> None:

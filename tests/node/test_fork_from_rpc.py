@@ -293,17 +293,12 @@ def test_a_node_of_another_chain_is_refused(open_fork: OpenFork) -> None:
         open_fork(chain="ethereum")
 
 
-def test_nodes_under_other_rules_have_headers_that_hash_and_say_which(tmp_path: Path) -> None:
+def test_nodes_under_other_rules_have_headers_that_hash_and_say_which(other_rules: Hardhat, tmp_path: Path) -> None:
     """Cancun and Prague add header fields; another chain id shows that none is assumed."""
-    for hardfork in ("london", "cancun", "prague"):
-        folder = tmp_path / hardfork
-        folder.mkdir()
-        node = Hardhat.start(folder, chain_id=1337, hardfork=hardfork)
-        try:
-            node.rpc("hardhat_mine", "0x2")
-            fork = Fork.from_rpc(node.url, 1, cache_dir=folder)
-            assert (fork.chain_id, fork.block_number, fork.hardfork) == (1337, 1, hardfork)
-            assert Fork.from_rpc(node.url, 1, cache_dir=folder, hardfork="shanghai").hardfork == "shanghai"
-            assert fork.balance(ALICE) == 0
-        finally:
-            node.stop()
+    node, hardfork = other_rules, other_rules.hardfork
+    node.rpc("hardhat_mine", "0x2")
+    block = node.block_number - 1
+    fork = Fork.from_rpc(node.url, block, cache_dir=tmp_path)
+    assert (fork.chain_id, fork.block_number, fork.hardfork) == (1337, block, hardfork)
+    assert Fork.from_rpc(node.url, block, cache_dir=tmp_path, hardfork="shanghai").hardfork == "shanghai"
+    assert fork.balance(ALICE) == 0

@@ -118,21 +118,18 @@ def test_no_more_requests_at_once_than_asked_for(history: ChainHistory, editing:
     assert counted.most <= 2
 
 
-@pytest.mark.parametrize("hardfork", ["london", "cancun", "prague"])
-def test_blocks_of_other_hard_forks_are_exact(run_mayavi, tmp_path: Path, hardfork: str) -> None:
-    """Chain 31337, whose headers tell the hard fork."""
-    node = Hardhat.start(tmp_path, hardfork=hardfork)
-    try:
-        sender, receiver = node.rpc("eth_accounts")[:2]
-        price = {"gasPrice": hex(3 * 10**9)}
-        node.rpc("eth_sendTransaction", {"from": sender, "to": receiver, "value": "0x5", **price})
-        node.rpc("eth_sendTransaction", {"from": sender, "data": "0x" + CREATION, "gas": hex(10**6), **price})
-        cases = tmp_path / "cases"
-        span = ("--from", "1", "--to", "2", "--store", str(tmp_path / "h.duckdb"), "--json")
-        done = run_mayavi("replay", "history", "--rpc", node.url, *span)
-        captured = run_mayavi("replay", "capture", "--rpc", node.url, "--block", "1:2", "--out", str(cases))
-    finally:
-        node.stop()
+def test_blocks_of_other_hard_forks_are_exact(run_mayavi, other_rules: Hardhat, tmp_path: Path) -> None:
+    """Chain 1337, whose headers tell the hard fork."""
+    node, hardfork = other_rules, other_rules.hardfork
+    sender, receiver = node.rpc("eth_accounts")[:2]
+    price, first = {"gasPrice": hex(3 * 10**9)}, node.block_number + 1
+    node.rpc("eth_sendTransaction", {"from": sender, "to": receiver, "value": "0x5", **price})
+    node.rpc("eth_sendTransaction", {"from": sender, "data": "0x" + CREATION, "gas": hex(10**6), **price})
+    cases = tmp_path / "cases"
+    span = ("--from", str(first), "--to", str(first + 1), "--store", str(tmp_path / "h.duckdb"), "--json")
+    done = run_mayavi("replay", "history", "--rpc", node.url, *span)
+    blocks = f"{first}:{first + 1}"
+    captured = run_mayavi("replay", "capture", "--rpc", node.url, "--block", blocks, "--out", str(cases))
     assert done.returncode == 0, done.stdout
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["exact_transactions"] == 2

@@ -4,46 +4,32 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mayavi import Fork
 from mayavi.evm.address import checksum
 from mayavi.evm.rpc.cache import FILE_NAME, seal
 from tests.node.hardhat import Hardhat
-from tests.node.replica_on_node import put_on_node
 
 pytestmark = [pytest.mark.node, pytest.mark.slow(2)]
 
 POOL = "UniswapV3.WETH/USDC.500"
 
 
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hardhat]:
-    """The replica of Ethereum behind JSON-RPC, under Ethereum's chain id."""
-    running = Hardhat.start(tmp_path_factory.mktemp("ethereum-node"), chain_id=1, first_timestamp=1_600_000_000)
-    try:
-        put_on_node(running, Fork.replica("ethereum"))
-        yield running
-    finally:
-        running.stop()
-
-
 def test_quotes_are_trades_on_a_fork_of_a_node_and_its_cache_holds_what_the_node_says(
-    run_mayavi, node: Hardhat, tmp_path: Path
+    run_mayavi, ethereum_node: Hardhat, tmp_path: Path
 ) -> None:
     cached = {"MAYAVI_CACHE_DIR": str(tmp_path)}
-    block = str(node.block_number)
-    words = ("--rpc-url", node.url, "--block", block, "--chain", "ethereum", "--pool", POOL)
+    block = str(ethereum_node.block_number)
+    words = ("--rpc-url", ethereum_node.url, "--block", block, "--chain", "ethereum", "--pool", POOL)
     finished = run_mayavi("validate", "quoter", *words, "--json", env=cached)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     report = json.loads(finished.stdout.splitlines()[-1])
     assert report["verdict"] == "passed"
     assert report["cases"] > 50
 
-    ask = ("validate", "cache", "--cache-dir", str(tmp_path), "--rpc-url", node.url, "--json")
+    ask = ("validate", "cache", "--cache-dir", str(tmp_path), "--rpc-url", ethereum_node.url, "--json")
     clean = json.loads(run_mayavi(*ask).stdout.splitlines()[-1])
     assert clean["verdict"] == "passed"
     assert clean["parts"]["words of the node"] > 50

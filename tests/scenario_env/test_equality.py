@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from mayavi import Fork
 from mayavi.scenario_env import ScenarioRows, record_episode
 from mayavi.scenario_env.config import ScenarioEnvConfig
-from mayavi.scenarios.loading import load_scenario
+from mayavi.scenarios.loading import Scenario, load_scenario
 from mayavi.scenarios.models.agents.kinds import KINDS
 from mayavi.scenarios.run.request import RunRequest
 from mayavi.scenarios.run.run import execute
@@ -52,9 +53,16 @@ def played(scenario: str, agent: str, overrides: dict[str, Any], steps: int, see
     return found
 
 
-def simulated(scenario: str, overrides: dict[str, Any], steps: int, seed: int, tmp_path: Path) -> MemoryRecorder:
+def simulated(
+    scenario: str, overrides: dict[str, Any], steps: int, seeds: list[int], tmp_path: Path
+) -> Iterator[MemoryRecorder]:
     texts = [f"{key}={value!r}" for key, value in overrides.items()]
     loaded = load_scenario(scenario, steps=steps, overrides=texts)
+    for seed in seeds:
+        yield simulated_once(loaded, seed, tmp_path)
+
+
+def simulated_once(loaded: Scenario, seed: int, tmp_path: Path) -> MemoryRecorder:
     recorder = MemoryRecorder()
     request = RunRequest(scenario=loaded, seed=seed, source="replica", store=tmp_path)
     execute(request, world(loaded.config.chain).copy(), recorder)
@@ -77,7 +85,7 @@ def assert_same(one: MemoryRecorder, other: MemoryRecorder) -> None:
 )
 def test_every_kind_of_agent_may_be_the_learner(scenario: str, tmp_path: Path) -> None:
     overrides, seed, steps = SCENARIOS[scenario], 11, 4
-    expected = simulated(scenario, overrides, steps, seed, tmp_path)
+    (expected,) = simulated(scenario, overrides, steps, [seed], tmp_path)
     for name, model in load_scenario(scenario).config.agents.items():
         count = overrides.get(f"agents.{name}.count", getattr(model, "count", 1))
         (found,) = played(scenario, name if count == 1 else f"{name}-{count - 1}", overrides, steps, [seed])
@@ -93,8 +101,9 @@ def test_the_scenarios_above_have_most_kinds_of_agents() -> None:
 def test_two_hundred_seeded_episodes_are_the_runs_of_their_seeds(tmp_path: Path) -> None:
     seeds = list(range(200))
     liquidations = 0
-    for seed, found in zip(seeds, played("learning_borrower", "borrower", {}, 8, seeds), strict=True):
-        assert_same(found, simulated("learning_borrower", {}, 8, seed, tmp_path))
+    expected = simulated("learning_borrower", {}, 8, seeds, tmp_path)
+    for found, run in zip(played("learning_borrower", "borrower", {}, 8, seeds), expected, strict=True):
+        assert_same(found, run)
         liquidations += sum(row.kind == "liquidate" for row in found.actions)
     assert liquidations > 5
 

@@ -13,22 +13,14 @@ import numpy as np
 import pytest
 
 from benchmarks.timing import Timing
-from mayavi.portfolio.backtest.backtest import simulated_figures
-from mayavi.portfolio.backtest.history import WITH_INTERVAL, WITHOUT_INTERVAL, historical_figures, historical_terms
+from mayavi.portfolio.backtest.history import WITHOUT_INTERVAL
 from mayavi.portfolio.backtest.metrics import METRICS
-from mayavi.statistics.block_means import block_distances
-from mayavi.statistics.bootstrap import Bootstrap
 from mayavi.statistics.summary import summarise
 from tools.coverage_tables.backtests import (
     MEASURED,
-    RATE,
     WITHHELD,
-    drawn_episodes,
-    episode_pool,
-    growth_of,
     historical_coverage,
     historical_row,
-    simulated_bounds,
     simulated_coverage,
     withheld_coverage,
 )
@@ -41,15 +33,16 @@ from tools.coverage_tables.estimates import (
     NORMAL,
     STATISTICS,
     Distribution,
+    samples,
+    stopping_coverage,
+    summary_coverage,
+    summary_row,
+)
+from tools.coverage_tables.evaluations import (
     improvement_coverage,
     interquartile_coverage,
     pooled_coverage,
     ratio_coverage,
-    samples,
-    stopping_coverage,
-    summary_bounds,
-    summary_coverage,
-    summary_row,
     windows_coverage,
 )
 from tools.coverage_tables.processes import (
@@ -119,7 +112,7 @@ def test_evaluations_cover_in_a_quick_look(count: int) -> None:
     assert at_least(0.93, interquartile_coverage(NORMAL, count, 200))
 
 
-@pytest.mark.slow(6)
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("count", COUNTS)
 def test_every_interval_of_an_evaluation_covers_what_it_says(count: int) -> None:
     assert at_least(0.95, improvement_coverage(count))
@@ -168,29 +161,6 @@ def test_every_interval_of_a_simulated_backtest_covers_what_it_says(process: Pro
 def test_a_few_episodes_or_blocks_have_no_interval() -> None:
     for cell in (simulated_coverage(INDEPENDENT, 19, 50), historical_coverage(INDEPENDENT, 19, 50)):
         assert not any(each.shown for each in cell.values())
-
-
-def test_experiments_side_by_side_have_the_intervals_of_one_simulated_backtest() -> None:
-    pool, drawn = episode_pool(INDEPENDENT), drawn_episodes(INDEPENDENT, 20, 40)
-    many = simulated_bounds({name: values[drawn] for name, values in pool.items()})
-    for at, episodes in enumerate(drawn):
-        one = simulated_figures({name: values[episodes] for name, values in pool.items()}, 48 / 8_760, Bootstrap())
-        for name, figure in one.items():
-            low, high = (math.nan if each is None else each for each in (figure.low, figure.high))
-            assert (many[name][0][at], many[name][1][at]) == pytest.approx((low, high), nan_ok=True), name
-
-
-def test_experiments_side_by_side_have_the_intervals_of_one_historical_backtest() -> None:
-    growth = growth_of(CLUSTERS[1].noise(np.random.default_rng(5), 6, 26 * 24 + 5))
-    terms, nothing = historical_terms(growth, RATE, 26), np.zeros(growth.shape[1])
-    for at, each in enumerate(growth):
-        figures, alone = historical_figures((each, nothing, nothing), RATE, 24)
-        assert {name for name, figure in figures.items() if figure.complete} == set(WITH_INTERVAL)
-        for name in terms:
-            below, above = block_distances(terms[name])
-            value = figures[name].value
-            assert (figures[name].low, figures[name].high) == pytest.approx((value - below[at], value + above[at]))
-            assert alone[name] == pytest.approx(terms[name][at])
 
 
 @pytest.mark.parametrize("process", [INDEPENDENT, TRENDS[2], CLUSTERS[2], DRIFTS[1]], ids=lambda each: each.name)
@@ -256,16 +226,3 @@ def test_the_page_has_the_measured_coverage_of_historical_backtests() -> None:
 def test_every_estimate_of_a_summary_is_measured() -> None:
     found = summarise([1.0, 2.0]).to_json()
     assert {name for name, each in found.items() if isinstance(each, dict)} == set(STATISTICS)
-
-
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda each: each.name)
-def test_experiments_side_by_side_have_the_intervals_of_one_summary(distribution: Distribution) -> None:
-    for count in (6, 20, 100):
-        drawn = np.stack(list(samples(distribution, count, 30)))
-        many = summary_bounds(drawn)
-        for at, sample in enumerate(drawn):
-            one = summarise(sample)
-            for name in STATISTICS:
-                figure = getattr(one, name)
-                low, high = (math.nan if each is None else each for each in (figure.low, figure.high))
-                assert (many[name][0][at], many[name][1][at]) == pytest.approx((low, high), nan_ok=True), name

@@ -8,7 +8,7 @@ from mayavi.evm.fork import Fork
 from mayavi.worlds.artifacts import ArtifactStore
 from mayavi.worlds.tables.chain import ChainTable, load_table
 from tests.worlds.contract_of import ContractOf
-from tests.worlds.replicas import artifact_store, built_replica
+from tests.worlds.replicas import artifact_store, built_replica, interface_of
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +32,6 @@ def fork(built: Fork) -> Fork:
 
 
 @pytest.fixture
-def contract(fork: Fork, artifacts: ArtifactStore) -> ContractOf:
+def contract(fork: Fork) -> ContractOf:
     """`contract(label, artifact)`: the contract at a label, with a compiled contract's interface."""
-    return lambda label, artifact: fork.contract(label, artifacts.get(artifact).abi)
+    return lambda label, artifact: fork.contract(label, interface_of(artifact))

@@ -2,7 +2,7 @@
 
 Simulated backtests: episodes are drawn from a pool of 50,000, so that the truth is exactly the pool's. Historical ones:
 hourly returns of a known process. All experiments of a cell are computed side by side, with the functions that the
-intervals of one backtest are computed with; `tests/statistics/test_coverage.py` compares both.
+intervals of one backtest are computed with; `tests/statistics/test_coverage_twins.py` compares both.
 """
 
 from __future__ import annotations
@@ -170,9 +170,8 @@ def simulated_coverage(process: Process, episodes: int, experiments: int) -> dic
     truth = {name: float(values.mean()) for name, values in pool.items()}
     truth["cagr"] = math.expm1(truth["log_growth"] / years)
     truth["calmar"] = truth["cagr"] / truth["max_drawdown"]
-    found = simulated_bounds(
-        {name: values[drawn_episodes(process, episodes, experiments)] for name, values in pool.items()}
-    )
+    drawn = drawn_episodes(process, episodes, experiments)
+    found = simulated_bounds({name: values[drawn] for name, values in pool.items()})
     return {name: coverage_of_bounds(*each, truth[name]) for name, each in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""Coverage of the intervals of sweeps, evaluations and sweeps that stop at a target, on known distributions."""
+"""Coverage of the intervals of sweeps and of sweeps that stop at a target, on known distributions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from mayavi.numerics.streams import stream
 from mayavi.scenarios.sweep.until import CONFIDENCE_AT_LOOKS, TargetStatus, parse_target, relative_width
-from mayavi.statistics.bootstrap import Bootstrap, improvement, interquartile_mean
 from mayavi.statistics.estimate import Estimate
 from mayavi.statistics.means import mean_distances, mean_of
 from mayavi.statistics.proportions import estimate_share
@@ -147,66 +145,6 @@ def mean_bounds(values: Floats, independent: int | None = None) -> tuple[Floats,
     return low, np.where(values.max(axis=1) <= 0, np.minimum(centre + above, 0.0), centre + above)
 
 
-def interquartile_coverage(distribution: Distribution, count: int, experiments: int = EXPERIMENTS) -> Coverage:
-    """Coverage of the interquartile mean of `count` episodes."""
-    found = [
-        Bootstrap(at, resamples=400).estimate(each, interquartile_mean)
-        for at, each in enumerate(samples(distribution, count, experiments))
-    ]
-    return coverage(found, distribution.truth["interquartile_mean"])
-
-
-def improvement_coverage(count: int, experiments: int = EXPERIMENTS) -> Coverage:
-    """Coverage of the probability of improvement: 55 % wins, 30 % ties."""
-    rng = stream(14, "improvement", str(count))
-    outcomes = rng.choice([1.0, 0.0, -1.0], (experiments, count), p=[0.55, 0.3, 0.15])
-    known: dict[float, Estimate] = {}
-    for sample, share in zip(outcomes, improvement(outcomes).tolist(), strict=True):
-        if share not in known:
-            known[share] = Bootstrap().estimate(sample, improvement)
-    return coverage([known[share] for share in improvement(outcomes).tolist()], 0.7)
-
-
-def ratio_coverage(count: int, experiments: int = EXPERIMENTS) -> Coverage:
-    """Coverage of a ratio of means whose parts and wholes are both lognormal."""
-    rng = stream(14, "ratio", str(count))
-    found = []
-    for _ in range(experiments):
-        wholes = np.exp(rng.standard_normal(count))
-        estimate = Bootstrap().estimate_ratio(wholes * rng.uniform(0.2, 1.0, count), wholes)
-        assert estimate is not None
-        found.append(estimate)
-    return coverage(found, 0.6)
-
-
-def pooled_coverage(
-    trainings: int, count: int, training_spread: float, experiments: int = EXPERIMENTS, *, interquartile: bool = False
-) -> Coverage:
-    """Coverage of pooled trainings: a normal effect of each training, a skewed one of each episode, and noise."""
-    rng = stream(14, "pooled", str(trainings), str(count), str(training_spread))
-    truth = LOGNORMAL.truth["mean"] if not interquartile else 0.0
-    found = []
-    for at in range(experiments):
-        effects = training_spread * rng.standard_normal((trainings, 1))
-        episodes = rng.standard_normal(count) if interquartile else LOGNORMAL.draw(rng, count)
-        values = effects + episodes + 0.3 * rng.standard_normal((trainings, count))
-        bootstrap = Bootstrap(at, resamples=400)
-        found.append(
-            bootstrap.estimate_pooled(values, interquartile_mean)
-            if interquartile
-            else bootstrap.estimate_pooled(values)
-        )
-    return coverage(found, truth)
-
-
-def windows_coverage(independent: int, overlap: int, experiments: int) -> Coverage:
-    """Coverage of the mean over windows of one history that overlap: only `independent` fit side by side."""
-    rng = stream(14, "windows", str(independent), str(overlap))
-    parts = LOGNORMAL.draw(rng, (experiments, independent * overlap))
-    rewards = sliding_window_view(parts, overlap, axis=1).sum(axis=2)
-    return coverage_of_bounds(*mean_bounds(rewards, independent), overlap * LOGNORMAL.truth["mean"])
-
-
 def stopping_coverage(
     distribution: Distribution, target: str, experiments: int, *, most: int = 10_000
 ) -> tuple[Coverage, float]:
@@ -253,28 +191,6 @@ def limits_table() -> list[str]:
     for each in (HEAVY, RARE):
         cells = [summary_coverage(each, count, names=("mean",))["mean"] for count in COUNTS[1:]]
         lines.append(row(f"mean, {each.name}", *(shown(cell) for cell in cells)))
-    return lines
-
-
-def evaluation_table() -> list[str]:
-    """Table of the intervals of evaluations and simulated backtests."""
-    lines = [row("interval", *(f"{count:,} episodes" for count in COUNTS)), row(*["---"] * 6)]
-    numbers = {count: 500 if count < 1_000 else 100 for count in COUNTS}
-    for each in DISTRIBUTIONS:
-        cells = [shown(interquartile_coverage(each, count, number)) for count, number in numbers.items()]
-        lines.append(row(f"interquartile mean, {each.name}", *cells))
-    cells = [shown(improvement_coverage(count)) for count in COUNTS]
-    lines.append(row("probability of improvement, 30 % ties", *cells))
-    lines.append(row("ratio of means, lognormal", *(shown(ratio_coverage(count)) for count in COUNTS)))
-    for trainings in (2, 5):
-        for spread in (0.1, 1.0):
-            cells = [shown(pooled_coverage(trainings, count, spread, 500)) for count in COUNTS]
-            lines.append(row(f"mean of {trainings} trainings that differ by {spread:g}, lognormal episodes", *cells))
-    for overlap in (2, 8):
-        cells = [shown(windows_coverage(count, overlap, EXPERIMENTS)) for count in COUNTS]
-        lines.append(row(f"mean over windows of one history, each hour in {overlap}; so many side by side", *cells))
-    cells = [shown(pooled_coverage(5, count, 0.3, number, interquartile=True)) for count, number in numbers.items()]
-    lines.append(row("interquartile mean of 5 trainings, normal episodes", *cells))
     return lines
 
 

@@ -24,7 +24,7 @@ from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import BadValue
 from mayavi.evm.rpc.header import header_hash
 from mayavi.evm.witness.spelling import GivenTransaction, header_of, transaction_of, withdrawals_of
-from mayavi.evm.witness.values import Fields, as_bytes, as_list, as_number
+from mayavi.evm.witness.values import MAX_BYTES, Fields, as_bytes, as_list, as_number
 
 _WRAPPERS = ("witness", "executionwitness")
 _ANCESTORS = ("headers", "ancestors", "ancestorheaders")
@@ -178,8 +178,15 @@ def _blobs(value: object, what: str) -> list[bytes]:
             if keccak256(as_bytes(content)) != as_bytes(key, 32):
                 raise BadValue(f"{what} {key:.80} has another hash")
         value = list(value.values())
+    contents = as_list(value)
+    try:  # thousands of texts, nearly always well-formed
+        blobs = [bytes.fromhex(content.removeprefix("0x")) for content in contents]
+        if all(len(each) <= MAX_BYTES for each in blobs):
+            return blobs
+    except (AttributeError, ValueError):
+        pass
     blobs = []
-    for position, content in enumerate(as_list(value)):
+    for position, content in enumerate(contents):
         try:
             blobs.append(as_bytes(content))
         except BadValue as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Any
 
@@ -94,11 +94,10 @@ class Fields:
             raise BadValue(f"there is no '{names[0]}'")
         return found
 
-    def refuse_misspelt(self, known: Iterable[str]) -> None:
+    def refuse_misspelt(self, known: AbstractSet[str]) -> None:
         """Raise `BadValue` for a name that differs from one of `known` (plain) by one character."""
-        names = set(known)
-        for name in self._values.keys() - names:
-            meant = next((each for each in sorted(names) if _one_edit(name, each)), None)
+        for name in self._values.keys() - known:
+            meant = next((each for each in sorted(known) if _one_edit(name, each)), None)
             if meant is not None:
                 raise BadValue(f"unknown member '{name}': did you mean '{meant}'?")
 

@@ -15,6 +15,7 @@ TINY = {
     "minibatch_size": 64,
     "epochs": 1,
     "checkpoint_every_steps": 64,
+    "env_config": {"horizon": 24},
 }
 EPISODES, RESAMPLES = 4, 100
 

@@ -28,11 +28,17 @@ CASES: list[tuple[str, dict[str, object]]] = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def few_learners(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of the episodes before the first kernel: what they miss, rows leave to the processor."""
+    monkeypatch.setattr("mayavi.gym_env.device.host.LEARNERS", 64)
+
+
 def made(name: str, settings: dict[str, object], device: str, rows: int = 24, **more: Any) -> DeviceRows:
     return DeviceRows(name, {"horizon": 6, **settings}, rows, episodes=range(40, 51), device=device, threads=1, **more)
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("name", "settings"), CASES)
 def test_all_bits_are_those_of_the_processor(name: str, settings: dict[str, object], device: str) -> None:
@@ -45,7 +51,7 @@ def test_all_bits_are_those_of_the_processor(name: str, settings: dict[str, obje
     assert pair.rows.left < pair.rows.rows or name == "vesting"  # whose sales are the processor's
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("device", DEVICES)
 def test_rows_that_leave_the_known_paths_are_the_processors(device: str) -> None:
     rows = made("aave-shock", CRASHES, device, style=Style(most_leaves=2))
@@ -58,7 +64,7 @@ def test_rows_that_leave_the_known_paths_are_the_processors(device: str) -> None
     assert len(set(as_array(rows.memory.leaves[0]).tolist())) > 1
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("device", DEVICES)
 def test_kernels_that_rows_keep_leaving_take_words_of_any_size(device: str) -> None:
     rows = made("aave-shock", CRASHES, device, style=Style(most_leaves=2))
@@ -72,7 +78,7 @@ def test_kernels_that_rows_keep_leaving_take_words_of_any_size(device: str) -> N
     rows.close()
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(2)
 def test_the_same_paths_give_the_same_kernels_in_whichever_order_they_come_up() -> None:
     texts = []
     for threads in (1, 2):
@@ -81,7 +87,7 @@ def test_the_same_paths_give_the_same_kernels_in_whichever_order_they_come_up() 
     assert texts[0] == texts[1]
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(2)
 def test_the_style_of_kernels_changes_nothing() -> None:
     pair = Pair(made("aave", {}, "emulated", style=Style(bucket=8, threads=32, registers=64, products=0)), "aave")
     pair.begin()
@@ -89,7 +95,7 @@ def test_the_style_of_kernels_changes_nothing() -> None:
         pair.step()
 
 
-@pytest.mark.slow(12)
+@pytest.mark.slow(2)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("actions", ["discrete", "continuous"])
 def test_a_restored_state_goes_on_as_if_nothing_had_been(actions: str, device: str) -> None:

@@ -6,6 +6,7 @@ whose numbers are signed, round towards zero.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 
 WAD = 10**18
@@ -116,6 +117,12 @@ class Market:
     def __post_init__(self) -> None:
         self.updated = self.now
         self.irm.charge(0, 0, 0)
+
+    def copied(self) -> Market:
+        """Return a copy that shares nothing with this market."""
+        twin = copy(self)
+        twin.irm, twin.positions = copy(self.irm), {user: copy(each) for user, each in self.positions.items()}
+        return twin
 
     def of(self, user: bytes) -> Position:
         return self.positions.setdefault(user, Position())
