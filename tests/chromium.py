@@ -38,6 +38,10 @@ RUN_AXE = """async ([exclude, options]) => {
 }"""
 """Run axe-core while what it shall not look at is taken out, in which it would spend half of its time, and without
 gradients, such as the shadows of scrolling tables: on those it cannot tell the contrast of a text, and says nothing."""
+HIDE_CHARTS = "document.querySelectorAll('.plot').forEach((each) => { each.style.display = 'none'; })"
+SHOW_CHARTS = "document.querySelectorAll('.plot').forEach((each) => { each.style.display = ''; })"
+"""A chart without a place is not drawn: while all are hidden the theme changes at once, and they are drawn in it when
+they are shown."""
 REQUIRED = "MAYAVI_REQUIRE_CHROMIUM"
 
 

@@ -241,13 +241,20 @@ class TestChromium:
         found = self.find(machine, repository)
         assert (found.returncode, found.stdout, found.stderr) == (0, f"{machine}/google-chrome\n", "")
 
-    def test_root_installs_it_by_apt(self, machine: Path, repository: Path) -> None:
+    def test_the_one_without_windows_comes_first(self, machine: Path, repository: Path) -> None:
+        for name in ("chromium", "chromium-headless-shell"):
+            self.add(machine, name, "")
+        assert self.find(machine, repository).stdout == f"{machine}/chromium-headless-shell\n"
+
+    @pytest.mark.parametrize("package", ["chromium-headless-shell", "chromium"])
+    def test_root_installs_it_by_apt(self, machine: Path, repository: Path, package: str) -> None:
         self.add(machine, "id", "echo 0")
-        program = machine / "chromium"
+        program = machine / package
         install = f"echo '#!/bin/sh' >{program} && /bin/chmod 755 {program}"
-        self.add(machine, "apt-get", f'[ "$1" != install ] || {{ {install}; }}')
+        wanted = f'case "$*" in install*" {package}") {install} ;; install*) exit 100 ;; esac'
+        self.add(machine, "apt-get", wanted)
         found = self.find(machine, repository)
-        assert (found.returncode, found.stdout) == (0, f"{machine}/chromium\n")
+        assert (found.returncode, found.stdout) == (0, f"{program}\n")
         assert found.stderr == "installing Chromium by apt\n"
 
     @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.chromium import axe, axe_source
+from tests.chromium import HIDE_CHARTS, SHOW_CHARTS, axe, axe_source
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -19,12 +19,19 @@ SCALE = 0.5
 """That of a picture in which charts are looked for."""
 ONE_COLOUR = 16
 """Difference of brightness, of 255, below which a place has one colour."""
-REDRAWN = f"""new Promise((done) => {{
-  const look = () => [...document.querySelectorAll('.plot')].every((plot) => plot.layout.width < {NARROW})
-    ? done() : setTimeout(look, 20);
+PATIENCE_MS = 120_000
+"""Of a busy machine."""
+REDRAWN = f"""(patience) => new Promise((done) => {{
+  const end = performance.now() + patience;
+  const look = () => {{
+    const wide = [...document.querySelectorAll('figure.chart')]
+      .filter((each) => !(each.querySelector('.plot').layout?.width < {NARROW}));
+    if (wide.length && performance.now() < end) setTimeout(look, 20);
+    else done(wide.map((each) => each.id));
+  }};
   look();
 }})"""
-"""Wait until every chart is drawn for a narrow screen."""
+"""Wait until every chart is drawn for a narrow screen; return those that are not."""
 
 
 @dataclass
@@ -35,7 +42,7 @@ class Looked:
     console: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
-    """Charts that are of one colour."""
+    """Charts that are of one colour, or not drawn again for a narrow screen."""
     findings: dict[str, list[str]] = field(default_factory=dict)
     """Serious findings of axe-core by theme."""
     overflow: int = 0
@@ -48,7 +55,7 @@ class Viewer:
     def __init__(self, browser: Browser) -> None:
         self.context = browser.new_context(reduced_motion="reduce")
         self.page = self.context.new_page()
-        self.page.set_default_timeout(120_000)  # of a busy machine
+        self.page.set_default_timeout(PATIENCE_MS)
         self._found = Looked(0)
         self.page.on("console", lambda message: self._found.console.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self._found.console.append(f"error: {error}"))
@@ -71,17 +78,19 @@ class Viewer:
         return self.page
 
     def look_at(self, path: Path) -> Looked:
-        """Open a page in light and dark, wide and narrow."""
+        """Open a page in light and wide, judge its colours in dark, and draw it again in dark and narrow."""
         page = self.open(path)
         found = self._found
         found.charts = page.locator(".plot").count()
         found.empty = empty_charts(page)
         page.evaluate(axe_source())
         found.findings["light"] = axe(page)
+        page.evaluate(HIDE_CHARTS)
         page.emulate_media(color_scheme="dark")
         found.findings["dark"] = axe(page, "color-contrast")
+        page.evaluate(SHOW_CHARTS)
         page.set_viewport_size({"width": NARROW, "height": 800})
-        page.evaluate(REDRAWN)
+        found.empty += page.evaluate(REDRAWN, PATIENCE_MS)
         found.overflow = page.evaluate("document.documentElement.scrollWidth") - NARROW
         return found
 

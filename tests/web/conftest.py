@@ -67,10 +67,16 @@ def tab(browser: Browser, service: ServiceProcess) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def visitor(tab: Visitor) -> Iterator[Visitor]:
-    """A visitor who is logged in and sees the list of runs, with nothing kept from the test before."""
+def stranger(tab: Visitor) -> Iterator[Visitor]:
+    """A visitor who is not logged in, with nothing kept from the test before."""
     tab.forget()
-    tab.log_in()
-    tab.settle()
     yield tab
     tab.check()
+
+
+@pytest.fixture
+def visitor(stranger: Visitor) -> Visitor:
+    """A visitor who is logged in and sees the list of runs."""
+    stranger.log_in()
+    stranger.settle()
+    return stranger

@@ -115,10 +115,9 @@ def test_two_runs_are_chosen_and_compared(visitor: Visitor, service: ServiceProc
     assert "22" in text
 
 
-def test_a_revoked_key_is_out(visit: Visit, service: ServiceProcess) -> None:
-    admin = visit()
-    admin.log_in("keys")
-    page = admin.page
+def test_a_revoked_key_is_out(stranger: Visitor, visit: Visit) -> None:
+    stranger.log_in("keys")
+    page = stranger.page
     form = page.get_by_test_id("create-key")
     form.get_by_label("Name").fill("a colleague")
     form.get_by_label("Scope").select_option("full")
@@ -164,20 +163,19 @@ def test_a_wrong_value_is_named_with_its_line(visitor: Visitor) -> None:
     page.get_by_test_id("submit-state").get_by_text("No problems found.").wait_for()
 
 
-def test_an_expired_session_goes_on_where_it_was(visit: Visit, service: ServiceProcess) -> None:
-    visitor = visit()
-    visitor.log_in("new?scenario=aave_borrower")
-    page = visitor.page
+def test_an_expired_session_goes_on_where_it_was(stranger: Visitor, service: ServiceProcess) -> None:
+    stranger.log_in("new?scenario=aave_borrower")
+    page = stranger.page
     page.get_by_test_id("field-seed").fill("77")
     page.get_by_test_id("submit-state").get_by_text("No problems found.").wait_for()
-    visitor.context.clear_cookies()  # what an expired session looks like
+    stranger.context.clear_cookies()  # what an expired session looks like
     page.get_by_test_id("submit").click()
     dialog = page.get_by_test_id("expired")
     dialog.get_by_label("API key").fill(service.key)
     dialog.get_by_role("button", name="Log in and go on").click()
     page.wait_for_url(re.compile(r"/app/runs/[^/]+$"))
     with service.client() as client:
-        assert client.get(f"/runs/{run_id_of(visitor)}").json()["seed"] == "77"
+        assert client.get(f"/runs/{run_id_of(stranger)}").json()["seed"] == "77"
 
 
 def test_a_service_that_is_gone_and_back_loses_nothing(visitor: Visitor, service: ServiceProcess) -> None:

@@ -6,13 +6,18 @@ import re
 
 import pytest
 
+from benchmarks.dashboard import scroll_log
+from benchmarks.run_report import ACTIONS
+from benchmarks.run_report import store_run as store_long_run
 from benchmarks.service import ServiceProcess
+from mayavi.sim.store import Store
 from tests.sim.store.sample_runs import store_run
-from tests.web.conftest import Visit
 from tests.web.pages_of import PAGES, Stored, address, store_examples
-from tests.web.visitor import NARROW, Visitor
+from tests.web.visitor import Visitor
 
 pytestmark = pytest.mark.slow(2)
+STALL_MS = 5_000.0
+"""Far beyond what a person would bear, and beyond what a busy machine causes."""
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +40,8 @@ def test_a_page_is_quiet_usable_and_fits_a_phone(reader: Visitor, stored: Stored
     assert PAGES[name][1] in reader.page.locator("h1").first.inner_text()
     assert reader.page.title().endswith("Mayavi")
     assert reader.serious_findings() == {"light": [], "dark": []}
-    try:
-        reader.page.set_viewport_size({"width": NARROW, "height": 844})
-        assert reader.overflow() <= 0, reader.too_wide()
-    finally:
-        reader.page.set_viewport_size({"width": 1280, "height": 900})
+    reader.show_on_a_phone()
+    assert reader.overflow() <= 0, reader.too_wide()
     reader.check()
 
 
@@ -140,15 +142,14 @@ def test_an_opened_action_has_an_address_and_an_account_leads_to_its_history(rea
     reader.check()
 
 
-def test_what_does_not_exist_is_said_in_sentences_with_a_way_back(visit: Visit, service: ServiceProcess) -> None:
-    visitor = visit()
-    visitor.expect_failures("404")
-    visitor.log_in("sweeps/sweep-zzz")
-    problem = visitor.page.get_by_test_id("error")
+def test_what_does_not_exist_is_said_in_sentences_with_a_way_back(stranger: Visitor) -> None:
+    stranger.expect_failures("404")
+    stranger.log_in("sweeps/sweep-zzz")
+    problem = stranger.page.get_by_test_id("error")
     problem.get_by_text("Unknown sweep 'sweep-zzz'.").wait_for()
-    visitor.page.locator("h1").first.wait_for(state="attached")
-    visitor.page.get_by_label("Breadcrumb").get_by_role("link", name="Sweeps").click()
-    visitor.page.get_by_role("heading", name="Sweeps", level=1).wait_for()
+    stranger.page.locator("h1").first.wait_for(state="attached")
+    stranger.page.get_by_label("Breadcrumb").get_by_role("link", name="Sweeps").click()
+    stranger.page.get_by_role("heading", name="Sweeps", level=1).wait_for()
 
 
 def test_keys_move_search_and_open(visitor: Visitor, stored: Stored) -> None:
@@ -165,16 +166,26 @@ def test_keys_move_search_and_open(visitor: Visitor, stored: Stored) -> None:
     page.wait_for_url(f"**/app/runs/{stored.run}*")
 
 
-def test_the_theme_is_kept(visit: Visit) -> None:
-    visitor = visit()
-    visitor.log_in("worlds")
-    visitor.settle()
+def test_the_theme_is_kept(stranger: Visitor) -> None:
+    stranger.log_in("worlds")
+    stranger.settle()
     back = "getComputedStyle(document.body).backgroundColor"
-    light = visitor.page.evaluate(back)
-    visitor.page.keyboard.press("t")
-    visitor.page.keyboard.press("t")
-    dark = visitor.page.evaluate(back)
+    light = stranger.page.evaluate(back)
+    stranger.page.keyboard.press("t")
+    stranger.page.keyboard.press("t")
+    dark = stranger.page.evaluate(back)
     assert dark != light
-    visitor.page.reload()
-    visitor.settle()
-    assert visitor.page.evaluate(back) == dark
+    stranger.page.reload()
+    stranger.settle()
+    assert stranger.page.evaluate(back) == dark
+
+
+@pytest.mark.slow(7)
+def test_a_log_of_100_000_actions_is_paged_without_a_stall(visitor: Visitor, service: ServiceProcess) -> None:
+    store_long_run(service.store, ACTIONS)
+    run_id = Store(service.store).run("latest").run_id
+    found = scroll_log(visitor.page, service, run_id, screens=40)
+    assert visitor.page.get_by_test_id("action-count").inner_text() == "100,000 actions"
+    assert found.rows < 200  # it holds few at a time
+    assert "999" in found.last  # the last step
+    assert max(found.long_tasks_ms, default=0.0) < STALL_MS

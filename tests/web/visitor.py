@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tests.chromium import axe, axe_source
+from tests.chromium import HIDE_CHARTS, SHOW_CHARTS, axe, axe_source
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request
@@ -16,6 +16,8 @@ HEIGHT = 900
 PATIENCE_MS = 300_000
 CHARTS = ".js-plotly-plot > *, .plot > *"
 SETTLED = "document.querySelectorAll('[aria-busy=true], .loading').length === 0"
+
+REDRAWN = f"[...document.querySelectorAll('.plot[data-drawn]')].every((plot) => plot.layout.width < {NARROW})"
 
 TOO_WIDE = """[...document.querySelectorAll('main *')].filter((each) => {
   if (each.getBoundingClientRect().right <= innerWidth + 1) return false;
@@ -31,7 +33,7 @@ class Visitor:
     def __init__(self, browser: Browser, url: str, key: str, *, width: int = WIDE) -> None:
         self.url, self.key = url, key
         self._listen()
-        self._width = width
+        self._width, self._dark = width, False
         self.context = browser.new_context(
             viewport={"width": width, "height": HEIGHT}, color_scheme="light", reduced_motion="reduce"
         )
@@ -52,11 +54,16 @@ class Visitor:
         """Leave the page, and forget its session, what it stored and what was noted."""
         if self.page.url.startswith(self.url):
             self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
-        self.page.goto("about:blank")
+        self._leave()
         self.context.clear_cookies()
-        self.page.emulate_media(color_scheme="light")
-        self.page.set_viewport_size({"width": self._width, "height": 900})
         self._listen()
+
+    def _leave(self) -> None:
+        """Leave the page first: one that is left is not drawn again in light and wide."""
+        self.page.goto("about:blank")
+        self.page.emulate_media(color_scheme="light")
+        self.page.set_viewport_size({"width": self._width, "height": HEIGHT})
+        self._dark = False
 
     def _heard(self, message: ConsoleMessage) -> None:
         text = f"{message.type}: {message.text}"
@@ -74,7 +81,9 @@ class Visitor:
         )
 
     def open(self, path: str = "") -> None:
-        """Open a page of the dashboard by its address."""
+        """Open a page of the dashboard by its address, in light and wide."""
+        if self._dark:
+            self._leave()
         self.page.goto(f"{self.url}/app/{path}")
 
     def log_in(self, path: str = "", key: str | None = None) -> None:
@@ -97,13 +106,23 @@ class Visitor:
             self.page.wait_for_timeout(50)
 
     def serious_findings(self) -> dict[str, list[str]]:
-        """Return the serious findings of axe-core by theme; in dark of colours, which is all that a theme changes."""
+        """Return the serious findings of axe-core by theme; in dark of colours, which is all that a theme changes.
+
+        The page stays dark, and its charts hidden.
+        """
         self.page.evaluate(axe_source())
         found = {"light": axe(self.page, exclude=CHARTS)}
+        self.page.evaluate(HIDE_CHARTS)
         self.page.emulate_media(color_scheme="dark")
+        self._dark = True
         found["dark"] = axe(self.page, "color-contrast", exclude=CHARTS)
-        self.page.emulate_media(color_scheme="light")
         return found
+
+    def show_on_a_phone(self) -> None:
+        """Make the screen narrow, and wait until all charts are drawn for it."""
+        self.page.set_viewport_size({"width": NARROW, "height": 844})
+        self.page.evaluate(SHOW_CHARTS)
+        self.wait_until(REDRAWN)
 
     def overflow(self) -> int:
         """Return the pixels by which the page is wider than the screen."""

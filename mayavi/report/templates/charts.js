@@ -31,12 +31,16 @@
     const colour = Report.colours(printing);
     const width = printing && !printed ? 680 : Math.floor(plot.clientWidth);
     if (!width) return;
+    const height = plot.clientHeight;
+    const wanted = [width, height, printing, colour("$ink"), colour("$paper")].join();
+    if (plot.dataset.drawn === wanted) return;
     const layout = layoutOf(chart, width, colour);
     const shown = plot.layout && plot.layout.xaxis;
     if (shown && shown.autorange === false && chart.time) layout.xaxis = { ...layout.xaxis, range: shown.range, autorange: false };
-    layout.height = plot.clientHeight;
+    layout.height = height;
     const options = { displayModeBar: false, responsive: false, staticPlot: printed, doubleClick: "reset" };
     Plotly.react(plot, chart.traces.map((trace) => coloured(trace, colour)), layout, options);
+    plot.dataset.drawn = wanted;
     if (plot.dataset.listening) return;
     plot.dataset.listening = "yes";
     if (!chart.time) return;
