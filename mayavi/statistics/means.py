@@ -114,7 +114,9 @@ def _commonest(sample: Floats) -> int:
 def _skewness(away: Floats) -> Floats:
     """Skewness along the last axis, given deviations from the mean that are not all zero."""
     away = away / np.abs(away).max(axis=-1, keepdims=True)  # no power overflows
-    return np.asarray((away**3).mean(axis=-1) / np.square(away).mean(axis=-1) ** 1.5)
+    square = np.square(away).mean(axis=-1)
+    # Products and roots are the same on every machine; powers are not.
+    return np.asarray((away * away * away).mean(axis=-1) / (square * np.sqrt(square)))
 
 
 def rounded_up(number: float) -> int:
