@@ -26,7 +26,6 @@ from mayavi.cli.run import (
     opened_accounts,
     plural,
 )
-from mayavi.scenarios.figures.formatting import dollars
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
@@ -93,6 +92,7 @@ def exposure(
 def terminal_listener(bars: ExitStack, device: str, *, as_json: bool) -> Any:
     """Return a listener that prints heading and progress; its progress bar ends with `bars`."""
     from mayavi.scenarios.exposure.exposure import ExposureListener
+    from mayavi.scenarios.figures.formatting import dollars
 
     class TerminalListener(ExposureListener):
         advance: Advance
@@ -129,6 +129,7 @@ def terminal_listener(bars: ExitStack, device: str, *, as_json: bool) -> Any:
 def print_result(found: Exposure) -> None:
     """Print the worst moments of the paths, their course, the worst paths, and notes."""
     from mayavi.scenarios.exposure.result import COLUMNS, STEP_COLUMNS
+    from mayavi.scenarios.figures.formatting import dollars
 
     print()
     print_table([Column(title, right=bool(at)) for at, title in enumerate(COLUMNS)], found.rows())

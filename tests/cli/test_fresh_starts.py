@@ -19,7 +19,7 @@ COMMANDS = [
     ("run depeg_casade", 2),
     ("sweep aave_borrower --seeds 0:2 --steps 2 --jobs 1 --json", 0),
     ("sensitivity aave_borrower --seeds 0:1 --steps 2 --jobs 1 --only agents.borrower.cash --json", 0),
-    ("exposure depeg_cascade --seeds 0:1 --steps 1 --set agents.borrowers.count=2 --json", 0),
+    ("exposure depeg_cascade --seeds 0:1 --steps 3 --set agents.borrowers.count=2 --json", 0),
     ("runs list --json", 0),
     ("runs show nowhere", 2),
     ("artifact nowhere", 2),
