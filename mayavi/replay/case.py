@@ -125,7 +125,7 @@ def _bytecodes(path: Path, _: tuple[int, ...]) -> dict[str, bytes]:
 
 
 def _state_of(path: Path) -> tuple[int, ...]:
-    """Return what changes whenever a file does; nothing if it cannot be read."""
+    """Return a file's identity, size and times; nothing if it cannot be read."""
     try:
         status = path.stat()
     except OSError:

@@ -51,7 +51,7 @@ class PathTotals(NamedTuple):
 
 
 class AccountsOnPaths:
-    """Accounts of a market that are valued under any prices of `feeds`; what they read else is read once, at first.
+    """Accounts of a market, valued under many prices of `feeds`. All other state is read once.
 
     Calls on the same object share the recorded paths of the pool's code.
     """
@@ -60,10 +60,8 @@ class AccountsOnPaths:
         if not accounts or not feeds:
             raise UsageError(f"there are no {'prices' if accounts else 'accounts'}", "give one at least")
         self.fork, self.feeds = market.fork, list(feeds)
-        slots, places = (
-            [_answer_slot(self.fork, feed) for feed in feeds],
-            [address_on(self.fork, each) for each in accounts],
-        )
+        slots = [_answer_slot(self.fork, feed) for feed in feeds]
+        places = [address_on(self.fork, each) for each in accounts]
         calldata = market.pool.getUserAccountData.encode(ZERO_ADDRESS)
         self._grid = self.fork.grid(
             market.pool.address, calldata, {4: places}, len(AccountData._fields), slots, timestamp=True

@@ -3,9 +3,9 @@
     found = mayavi.exposure("depeg_cascade", seeds="0:10000", device="cuda")
     found.figures["bad_debt"].p95.value
 
-Nobody repays, adds collateral, trades or liquidates: what is found is the debt that liquidators would have to take
-over, and the bad debt if none came. A run answers what they do about it. The pool's own code values every account
-after every step of every path, on the processor or on a GPU, with the same digest.
+Nobody repays, adds collateral, trades or liquidates. The result is the debt that liquidators would have to take over,
+and the bad debt if none came; a run shows what they do about it. The pool's own code values every account after every
+step of every path, on the processor or on a GPU, with the same digest.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _check_scenario(scenario: Scenario) -> None:
 
 
 def _populations(built: Built) -> list[PopulationFigures]:
-    """Return the groups of borrowers; `UsageError` if there are none, or none that can be valued so."""
+    """Return the groups of borrowers; `UsageError` without any, or with one that is not on Aave V3 or SparkLend."""
     groups = [each for each in built.snapshots.readers if isinstance(each, PopulationFigures)]
     if not groups:
         raise UsageError("the scenario has no borrowers", "take one that has: `mayavi scenarios list` names them")
