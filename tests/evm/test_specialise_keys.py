@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mayavi.evm.fleet import Fleet, Program, Template
+from mayavi.evm.hashing import keccak256
 from tests.evm.assembler import assemble
 from tests.evm.test_specialise import ALICE, TARGET, world
 
@@ -51,3 +52,26 @@ def test_every_mode_gives_the_same(kind: str, most: int) -> None:
         if mode == "check":
             # Four values of the key are four paths at least; of many values none is part of a path.
             assert counts["paths"] >= 4 if most == 3 else counts["resets"] >= 1
+
+
+def copied(account: int) -> bytes:
+    """Code that adds its first word to the balance of an account, whose key went through copies of memory.
+
+    Account and amount follow a selector of four bytes, as in a call's data. They are copied in words of 32 bytes, so that
+    each of the copied words has bytes of both.
+    """
+    data = f"{account} 4 MSTORE 0 CALLDATALOAD 36 MSTORE"
+    copies = " ".join(f"{at} MLOAD {at + 128} MSTORE" for at in (0, 32, 64))
+    return assemble(f"{data} {copies} 132 MLOAD 0 MSTORE 9 32 MSTORE 64 0 KECCAK256 DUP1 SLOAD 164 MLOAD ADD SWAP1 SSTORE")
+
+
+def test_bytes_that_were_copied_with_others_are_still_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAYAVI_WHOLE_PROGRAMS", "0")
+    account = 0xABCD << 240 | 0x1234_5678
+    fork = world(copied(account))
+    told = course(Fleet(fork, ROWS, specialise="off"), 40)
+    fleet = Fleet(fork, ROWS, specialise="check")
+    assert course(fleet, 40) == told
+    slot = keccak256(account.to_bytes(32, "big") + (9).to_bytes(32, "big"))
+    (key,) = {write.split(" = ")[0] for site in fleet.paths() for path in site["paths"] for write in path["writes"]}
+    assert f"0x{slot.hex()}" in key, "the account is the same on every row: nothing is hashed there"

@@ -64,6 +64,15 @@ impl<'a> Course<'a> {
         self.pinned.contains(&node)
     }
 
+    /// Where a byte comes from on this path. A byte of an assembled word is one of those it was assembled from.
+    pub fn source(&self, mut byte: ByteOrigin) -> ByteOrigin {
+        while byte != ByteOrigin::CONSTANT && !self.is_pinned(byte.node()) {
+            let Expression::Assembled(text) = self.graph.expression(byte.node()) else { return byte };
+            byte = text.origin(byte.byte());
+        }
+        ByteOrigin::CONSTANT
+    }
+
     /// The origin of the operand `depth` words below the top.
     pub fn operand(&self, frame: &Frame, depth: usize) -> Result<Origin, Unmodelled> {
         let at = frame.stack.len().checked_sub(depth + 1).ok_or(Unmodelled)?;

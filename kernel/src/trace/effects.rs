@@ -384,7 +384,7 @@ impl<'a> Course<'a> {
         let (at, length) = (self.operand(frame, 0)?, self.operand(frame, 1)?);
         let range = self.range((at, peek(stack, 0)), (length, peek(stack, 1)))?;
         let origins = frame.memory.slice(range.start, range.len());
-        let data = origins.text(&memory(interpreter, range), |node| self.is_pinned(node));
+        let data = origins.text(&memory(interpreter, range), self);
         let mut nodes = Vec::with_capacity(topics);
         for depth in 2..2 + topics {
             nodes.push(self.node(self.operand(frame, depth)?, peek(stack, depth))?);

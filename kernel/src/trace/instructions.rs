@@ -199,12 +199,12 @@ impl Course<'_> {
                 self.pop(frame, 2)?;
                 let origins = frame.memory.slice(range.start, range.len());
                 let bytes = memory(interpreter, range);
-                for part in origins.text(&bytes, |node| self.is_pinned(node)).parts {
+                for part in origins.text(&bytes, self).parts {
                     if part.length == 32 {
                         self.pin(part.node, U256::from_be_slice(&bytes[part.at as usize..][..32]))?;
                     }
                 }
-                let text = origins.text(&bytes, |node| self.is_pinned(node));
+                let text = origins.text(&bytes, self);
                 let origin =
                     if text.parts.is_empty() { Origin::Constant } else { Origin::Computed(self.graph.hash(text)) };
                 frame.stack.push(origin);

@@ -160,7 +160,7 @@ impl<'a> ProgramRecorder<'a> {
     fn words(&mut self, origins: &Bytes, output: &[u8], words: usize) -> Vec<Node> {
         let course = &mut self.recorder.course;
         let word = |(at, bytes): (usize, &[u8])| {
-            let text = text_of(&origins.word(32 * at), bytes, |node| course.is_pinned(node));
+            let text = text_of(&origins.word(32 * at), bytes, course);
             course.graph.assembled(text)
         };
         output.chunks_exact(32).take(words).enumerate().map(word).collect()

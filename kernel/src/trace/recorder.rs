@@ -135,7 +135,7 @@ impl<'a> Recorder<'a> {
     pub fn finish(self, output: Option<&[u8]>) -> Path {
         let end = match (output, &self.output) {
             (Some(bytes), Some(origins)) if !self.ended && self.least_gas > self.course.gas_varies => {
-                End::Output(origins.text(bytes, |node| self.course.is_pinned(node)))
+                End::Output(origins.text(bytes, &self.course))
             }
             _ => End::Interpret,
         };
@@ -160,7 +160,7 @@ impl<'a> Recorder<'a> {
         if self.ended || self.least_gas <= self.course.gas_varies {
             return None;
         }
-        let output = self.output.as_ref()?.text(bytes, |node| self.course.is_pinned(node));
+        let output = self.output.as_ref()?.text(bytes, &self.course);
         let writes = effects.writes(self.course.graph);
         let gas = effects.gas(self.spent);
         let nonces = Vec::new();
@@ -239,7 +239,7 @@ impl<CTX: ContextTr> Inspector<CTX, EthInterpreter> for Recorder<'_> {
         self.attempt(|recorder| {
             let value = *interpreter.stack.data().last().ok_or(Unmodelled)?;
             let course = &mut recorder.course;
-            let text = text_of(&origins, &value.to_be_bytes::<32>(), |node| course.is_pinned(node));
+            let text = text_of(&origins, &value.to_be_bytes::<32>(), course);
             let node = course.graph.assembled(text);
             let origin = course.origin(node);
             *recorder.frames.last_mut().and_then(|frame| frame.stack.last_mut()).ok_or(Unmodelled)? = origin;

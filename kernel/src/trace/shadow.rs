@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    course::Course,
     diamond::Join,
     effects::Checkpoint,
     graph::{Node, Part, Text},
@@ -30,11 +31,11 @@ impl ByteOrigin {
         Self(node << 5 | byte as u32)
     }
 
-    fn node(self) -> Node {
+    pub fn node(self) -> Node {
         self.0 >> 5
     }
 
-    fn byte(self) -> u8 {
+    pub fn byte(self) -> u8 {
         (self.0 & 31) as u8
     }
 }
@@ -111,17 +112,18 @@ impl Bytes {
         std::array::from_fn(|byte| self.get(at.saturating_add(byte)))
     }
 
-    pub fn text(&self, bytes: &[u8], is_pinned: impl Fn(Node) -> bool) -> Text {
+    pub fn text(&self, bytes: &[u8], course: &Course<'_>) -> Text {
         let kept = self.0.len().min(bytes.len());
-        text_of(&self.0[..kept], bytes, is_pinned)
+        text_of(&self.0[..kept], bytes, course)
     }
 }
 
 /// Bytes as a text: constants for bytes that are equal in every call of this path, parts of words for the rest.
-pub fn text_of(origins: &[ByteOrigin], bytes: &[u8], is_pinned: impl Fn(Node) -> bool) -> Text {
+pub fn text_of(origins: &[ByteOrigin], bytes: &[u8], course: &Course<'_>) -> Text {
     let mut text = Text { bytes: bytes.to_vec(), parts: Vec::new() };
     for (at, origin) in origins.iter().enumerate() {
-        if *origin == ByteOrigin::CONSTANT || is_pinned(origin.node()) {
+        let origin = course.source(*origin);
+        if origin == ByteOrigin::CONSTANT {
             continue;
         }
         text.bytes[at] = 0;
@@ -137,6 +139,16 @@ pub fn text_of(origins: &[ByteOrigin], bytes: &[u8], is_pinned: impl Fn(Node) ->
         }
     }
     text
+}
+
+impl Text {
+    /// Where one of its bytes comes from.
+    pub fn origin(&self, at: u8) -> ByteOrigin {
+        let at = u32::from(at);
+        let within = |part: &&Part| (part.at..part.at + u32::from(part.length)).contains(&at);
+        let byte = |part: &Part| ByteOrigin::of(part.node, usize::from(part.from) + (at - part.at) as usize);
+        self.parts.iter().find(within).map_or(ByteOrigin::CONSTANT, byte)
+    }
 }
 
 /// The origin of 32 bytes that need no assembling: constant, or one whole word.

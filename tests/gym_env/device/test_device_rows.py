@@ -48,7 +48,7 @@ def test_all_bits_are_those_of_the_processor(name: str, settings: dict[str, obje
         pair.step()
     assert sum(pair.ends.values()) >= 2 * pair.rows.rows
     assert pair.ends["terminated"] > 0 or name not in ("aave-shock", "vesting")
-    assert pair.rows.left < pair.rows.rows or name == "vesting"  # whose sales are the processor's
+    assert pair.rows.left < pair.rows.rows
 
 
 @pytest.mark.slow(2)
