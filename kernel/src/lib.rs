@@ -97,6 +97,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<paths::PathRecorder>()?;
     module.add_function(wrap_pyfunction!(device::binding::cuda_devices, module)?)?;
     module.add_function(wrap_pyfunction!(device::binding::open_device, module)?)?;
+    module.add_function(wrap_pyfunction!(device::binding::compile_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(device::binding::digest_weight, module)?)?;
     module.add_function(wrap_pyfunction!(keccak256, module)?)?;
     module.add_function(wrap_pyfunction!(checksum_address, module)?)?;

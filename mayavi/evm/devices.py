@@ -10,6 +10,9 @@ from mayavi._kernel import DeviceFleet as DeviceFleet
 from mayavi.errors import UsageError
 from mayavi.evm.specialise import SPECIALISE, chosen_specialise
 
+EMULATED = "emulated"
+"""Device that the processor emulates."""
+
 
 @dataclass(frozen=True, slots=True)
 class Device:

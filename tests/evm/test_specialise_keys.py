@@ -62,7 +62,9 @@ def copied(account: int) -> bytes:
     """
     data = f"{account} 4 MSTORE 0 CALLDATALOAD 36 MSTORE"
     copies = " ".join(f"{at} MLOAD {at + 128} MSTORE" for at in (0, 32, 64))
-    return assemble(f"{data} {copies} 132 MLOAD 0 MSTORE 9 32 MSTORE 64 0 KECCAK256 DUP1 SLOAD 164 MLOAD ADD SWAP1 SSTORE")
+    return assemble(
+        f"{data} {copies} 132 MLOAD 0 MSTORE 9 32 MSTORE 64 0 KECCAK256 DUP1 SLOAD 164 MLOAD ADD SWAP1 SSTORE"
+    )
 
 
 def test_bytes_that_were_copied_with_others_are_still_constant(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,12 @@ pub fn open_device(name: &str) -> PyResult<()> {
     Device::open(name).map(drop).map_err(DeviceError::new_err)
 }
 
+/// Compile a kernel of this name. The driver keeps what it compiled on disk, for other processes too.
+#[pyfunction]
+pub fn compile_kernel(py: Python<'_>, text: &str, kernel: &str, device: &str) -> PyResult<()> {
+    py.detach(|| Device::open(device)?.compile(text, kernel)).map_err(DeviceError::new_err)
+}
+
 /// What a limb of the outputs is multiplied with in a row's digest; without one, what the row's digest is.
 #[pyfunction]
 #[pyo3(signature = (limb=None))]

@@ -163,15 +163,20 @@ impl DeviceFleet {
         (locked(&self.kernels).step.text.clone(), locked(&self.renewal).text.clone())
     }
 
+    /// The kernels that were printed last, as text.
+    fn printed(&self) -> Vec<String> {
+        let next = Arc::clone(&locked(&self.next));
+        next.wide.iter().chain([&next.step]).map(|kernel| kernel.text.clone()).collect()
+    }
+
     /// Compile what was printed last, while steps may go on. Returns what the first kernel of a step took and uses.
     fn compile<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let took: Result<Took, String> = py.detach(|| {
             let (mut device, next) = (Device::open(&self.name)?, Arc::clone(&locked(&self.next)));
             if let Device::Cuda(cuda) = &mut device {
-                if let Some(wide) = &next.wide {
-                    cuda.compile(&wide.text, "step")?;
+                for kernel in next.wide.iter().chain([&next.step]) {
+                    cuda.compile(&kernel.text, "step")?;
                 }
-                cuda.compile(&next.step.text, "step")?;
             }
             Ok(Took::of(&device))
         });

@@ -54,6 +54,14 @@ impl Device {
         }
     }
 
+    /// Compile a kernel, so that it is there when it is started.
+    fn compile(&mut self, text: &str, kernel: &str) -> Result<(), String> {
+        match self {
+            Self::Cuda(cuda) => cuda.compile(text, kernel).map(|_| ()),
+            Self::Emulated(emulator) => emulator.compile(text),
+        }
+    }
+
     fn zeros(&mut self, words: usize) -> Result<Argument, String> {
         let bytes = 8 * words.max(1);
         Ok(Argument::Place(match self {

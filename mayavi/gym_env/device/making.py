@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from mayavi.evm.devices import DeviceError, explained
+from mayavi.evm.devices import EMULATED, DeviceError, explained
+from mayavi.evm.driver_cache import CacheFiller
 from mayavi.gym_env.device.host import HostRows
 from mayavi.gym_env.device.parts import Part
 
@@ -15,9 +16,10 @@ Took = list[dict[str, float]]
 class KernelMaker:
     """Makes the kernels of all parts of a step. Rows have the same bits whenever that is done."""
 
-    def __init__(self, host: HostRows, spread: int, most: int) -> None:
+    def __init__(self, host: HostRows, device: str, spread: int, most: int) -> None:
         """`spread`: entries that an episode adds to a mapping, at most. `most`: paths of a kernel."""
         self.host, self.parts, self.spread, self.most = host, host.parts, spread, most
+        self._filler = CacheFiller(device)
         self._thread = ThreadPoolExecutor(1, "mayavi-kernels")
         self._compiled: Future[Took] | None = None
 
@@ -36,7 +38,7 @@ class KernelMaker:
         """Begin to make kernels of all that is known now, unless some are being made."""
         if self._compiled is None:
             self._print()
-            self._compiled = self._thread.submit(_compile, self.parts)
+            self._compiled = self._thread.submit(self._compile_beside)
 
     def adopt(self) -> None:
         """Use the kernels that were begun, if they are ready."""
@@ -49,8 +51,15 @@ class KernelMaker:
             raise explained(error) from None
 
     def close(self) -> None:
-        """Wait for what was begun."""
+        """End what was begun."""
+        self._filler.stop()
         self._thread.shutdown()
+
+    def _compile_beside(self) -> Took:
+        """Compile while rows are stepped: a driver that compiles in this process would stop them."""
+        if self._filler.device != EMULATED:
+            self._filler.fill([text for part in self.parts for text in part.kernel.printed()])
+        return [] if self._filler.stopped else _compile(self.parts)
 
     def _print(self) -> None:
         host = self.host

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import UsageError
-from mayavi.evm.devices import DeviceError, check_device, explained
+from mayavi.evm.devices import EMULATED, DeviceError, check_device, explained
 from mayavi.gym_env.configuration import EnvConfig, configured
 from mayavi.gym_env.device.host import MOST_ROOM, HostRows
 from mayavi.gym_env.device.kinds import whole_environment
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv
     from mayavi.worlds.source import WorldSource
 
-EMULATED = "emulated"
 PATIENCE = 256
 """Steps that the processor had to play after which kernels are made again; then twice as many, and so on."""
 
@@ -87,7 +86,7 @@ class DeviceRows:
         """Steps of rows that the processor had to play, or to finish."""
         self._memory: RowMemory | None = None
         # A step adds at most one entry to a mapping: the round of a price.
-        self._maker = KernelMaker(self.host, self.config.horizon + 2, self.style.most_leaves)
+        self._maker = KernelMaker(self.host, device, self.config.horizon + 2, self.style.most_leaves)
         self._patience, self._waiting = PATIENCE, 0
         self._maker.make()
         try:

@@ -69,6 +69,14 @@ impl Emulator {
         self.counter.replace(Box::default()).map_or_else(Work::default, |counter| counter.work)
     }
 
+    /// Read a text, unless it has been.
+    pub fn compile(&mut self, text: &str) -> Result<(), Wrong> {
+        if !self.modules.contains_key(text) {
+            self.modules.insert(text.to_owned(), parse(text)?);
+        }
+        Ok(())
+    }
+
     /// Run a kernel with so many threads, in blocks of `size`.
     pub fn launch(
         &mut self,
@@ -78,9 +86,7 @@ impl Emulator {
         size: u64,
         given: &[Argument],
     ) -> Result<(), Wrong> {
-        if !self.modules.contains_key(text) {
-            self.modules.insert(text.to_owned(), parse(text)?);
-        }
+        self.compile(text)?;
         let module = &self.modules[text];
         let function = module.functions.get(kernel).ok_or_else(|| format!("no kernel {kernel}"))?;
         let values = given.iter().map(|argument| match argument {
