@@ -1,7 +1,7 @@
 """Kernels that other processes compile into the cache of the CUDA driver, while this one's kernels run.
 
-A driver that compiles stops all kernels of its process. What another process compiled is read from the driver's cache on
-disk in milliseconds.
+A driver that compiles stops all kernels of its process. What another process compiled is read from the driver's cache
+on disk in milliseconds.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ class CacheFiller:
         with self._lock:
             if self.stopped:
                 return "stopped"
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-            process = subprocess.Popen(command, text=True, **pipes)
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
             self._running.add(process)
         with process:
             told = process.communicate(text)[1].strip()
@@ -68,7 +69,7 @@ def main(device: str) -> int:
     try:
         _kernel.compile_kernel(sys.stdin.read(), KERNEL, device)
     except _kernel.DeviceError as error:
-        print(error, file=sys.stderr)
+        sys.stderr.write(f"{error}\n")
         return 1
     return 0
 

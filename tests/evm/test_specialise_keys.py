@@ -57,8 +57,8 @@ def test_every_mode_gives_the_same(kind: str, most: int) -> None:
 def copied(account: int) -> bytes:
     """Code that adds its first word to the balance of an account, whose key went through copies of memory.
 
-    Account and amount follow a selector of four bytes, as in a call's data. They are copied in words of 32 bytes, so that
-    each of the copied words has bytes of both.
+    Account and amount follow a selector of four bytes, as in a call's data. They are copied in words of 32 bytes, so
+    that copied words have bytes of both.
     """
     data = f"{account} 4 MSTORE 0 CALLDATALOAD 36 MSTORE"
     copies = " ".join(f"{at} MLOAD {at + 128} MSTORE" for at in (0, 32, 64))

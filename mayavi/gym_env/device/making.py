@@ -1,4 +1,4 @@
-"""Making kernels of the paths that are known: at once, or in a thread while rows are stepped by those before."""
+"""Making kernels of the paths that are known: at once, or beside the steps of rows, which use those before."""
 
 from __future__ import annotations
 
