@@ -64,10 +64,11 @@ def drawing(rows: DeviceRows, seed: int) -> Callable[[], torch.Tensor]:
             return drawn
 
         return numbers
-    kept = torch.randint(-1, 2, (rows.rows, 1), **where)[2::3].float()
+    shape = rows.rows, *(rows.action_space.shape or ())
+    kept = torch.randint(-1, 2, shape, **where)[2::3].float()
 
     def shares() -> torch.Tensor:
-        drawn = torch.rand((rows.rows, 1), **where) * 2 - 1
+        drawn = torch.rand(shape, **where) * 2 - 1
         drawn[1::3] = drawn[1::3].sign()
         drawn[2::3] = kept
         return drawn

@@ -96,8 +96,8 @@ class HostRows:
         edges, every = draw_actions(env, rng, room), np.arange(room)
         for step in range(horizon):
             drawn = draw_actions(env, rng, room)
-            actions = np.where(every % 3 == 0, edges, drawn)
-            playing[planes["action"]] = as_plane(env, actions)
+            actions = np.where((every % 3 == 0).reshape(-1, *[1] * (drawn.ndim - 1)), edges, drawn)
+            playing[planes["action"]] = as_planes(env, actions)
             playing[planes["steps"]] = step
             for name, table in tables.items():
                 playing[planes[name]] = table.words[:, entries, min(step + table.ahead, horizon)]
@@ -109,11 +109,12 @@ def draw_actions(env: ChainRowsEnv[Any], rng: np.random.Generator, rows: int) ->
     """Draw actions: any of a discrete space; of a box anywhere, or an edge or its middle."""
     if env.config.actions == "discrete":
         return rng.integers(env.action_space.n, size=rows)  # type: ignore[attr-defined]
-    edges = rng.choice([-1.0, 0.0, 1.0], rows)
-    return np.where(rng.random(rows) < 0.3, edges, rng.uniform(-1.0, 1.0, rows)).astype(np.float32)
+    shape = rows, *(env.action_space.shape or ())
+    edges = rng.choice([-1.0, 0.0, 1.0], shape)
+    return np.where(rng.random(shape) < 0.3, edges, rng.uniform(-1.0, 1.0, shape)).astype(np.float32)
 
 
-def as_plane(env: ChainRowsEnv[Any], actions: NDArray[Any]) -> Limbs:
-    """Actions as the words that a step takes."""
+def as_planes(env: ChainRowsEnv[Any], actions: NDArray[Any]) -> Limbs:
+    """Actions as the words that a step takes: (numbers of an action, rows)."""
     kind = np.int64 if env.config.actions == "discrete" else np.float64
-    return actions.astype(kind).view(np.uint64)
+    return np.ascontiguousarray(np.atleast_2d(actions.T), dtype=kind).view(np.uint64)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from mayavi.errors import UsageError
 from mayavi.gym_env.chain_rows import ChainRowsEnv
 from mayavi.gym_env.device.lending import BorrowerSteps
+from mayavi.gym_env.device.liquidator import LiquidatorSteps
 from mayavi.gym_env.device.steps import DeviceSteps
 from mayavi.gym_env.device.vesting import VestingSteps
 from mayavi.gym_env.lending.env import LendingRowsEnv
+from mayavi.gym_env.liquidator.env import AaveLiquidatorRows
 from mayavi.gym_env.vesting.env import VestingRows
 
 if TYPE_CHECKING:
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
 KINDS: dict[type[ChainRowsEnv[Any]], type[DeviceSteps[Any]]] = {
     LendingRowsEnv: BorrowerSteps,
     VestingRows: VestingSteps,
+    AaveLiquidatorRows: LiquidatorSteps,
 }
 WHY_NOT = {
-    "liquidator": "it ranks accounts and quotes sales outside of its programs",
     "market": "its agents act in any order, so that rows hardly ever take the same path",
     "scenario": "its agents are Python",
     "rwa": "it stands on no chain",
@@ -36,5 +38,5 @@ def whole_environment(kind: type[RowsEnv[Any]]) -> tuple[type[ChainRowsEnv[Any]]
             return type(kind.__name__, (kind,), steps.settings | {"keeps_paths": False}), steps
     raise UsageError(
         f"'{kind.name}' does not run on a device: {WHY_NOT.get(kind.name, _OTHERS)}",
-        "leave the device out; environments that run there: aave, aave-shock, compound, vesting",
+        "leave the device out; environments that run there: aave, aave-shock, compound, liquidator, vesting",
     )

@@ -124,9 +124,10 @@ class DeviceRows:
         self._table = torch.tensor(self.table, dtype=torch.int64, device=device)
         # Actions of the episodes that are not over, by step.
         kind = torch.int16 if self.config.actions == "discrete" else torch.float32
+        numbers = self.action_space.shape or ()
         self.last_order: torch.Tensor | None = None
         """Order in which threads took the rows for the last transactions; None for that of their numbers."""
-        self._history = torch.zeros((self.config.horizon, self.rows), dtype=kind, device=device)
+        self._history = torch.zeros((self.config.horizon, self.rows, *numbers), dtype=kind, device=device)
 
     def _grow(self, *, at_once: bool) -> None:
         """Make kernels of all paths that are known."""
@@ -163,8 +164,7 @@ class DeviceRows:
         memory = self.memory
         self._maker.adopt()
         self._take_actions(actions)
-        given = actions if actions.ndim == 1 else actions[:, 0]
-        self._history.scatter_(0, self.steps[None], given[None].to(self._history.dtype))
+        self._history.scatter_(0, self._at_steps(self.steps), actions[None].to(self._history.dtype))
         self._play()
         self.steps += 1
         plane, value = self._steps.over
@@ -201,11 +201,16 @@ class DeviceRows:
     def _take_actions(self, actions: torch.Tensor) -> None:
         import torch
 
-        plane = self.memory.given[self._planes["action"].start]
+        planes = self.memory.given[self._planes["action"]]
         if self.config.actions == "discrete":
-            plane.copy_(actions.clamp(0, self.action_space.n - 1))  # type: ignore[attr-defined]
+            planes[0].copy_(actions.clamp(0, self.action_space.n - 1))  # type: ignore[attr-defined]
         else:
-            plane.view(torch.float64).copy_(actions[:, 0].clamp(-1.0, 1.0))
+            planes.view(torch.float64).copy_(actions.T.clamp(-1.0, 1.0))
+
+    def _at_steps(self, steps: torch.Tensor) -> torch.Tensor:
+        """Places of the actions of these steps, one for each row, in the history."""
+        shape = self._history.shape[1:]
+        return steps.view(1, -1, *[1] * (len(shape) - 1)).expand(1, *shape)
 
     def _play_left(self, rows: torch.Tensor) -> None:
         """Play the steps of rows that left the known paths on the processor, from the part on in which they did."""
@@ -255,7 +260,7 @@ class DeviceRows:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Play the unfinished episodes of a saved state again, to the same bits."""
         same = state["rounds"].shape == (self.rows,) and np.array_equal(state["table"], self.table)
-        if not same or state["actions"].shape != tuple(self._history.shape):
+        if not same or state["actions"].size != self._history.numel():
             raise UsageError(
                 f"the saved state is of {len(state['rounds'])} rows and {len(state['table'])} episodes, not of "
                 f"{self.rows} and {len(self.table)}, or of another horizon",
@@ -264,7 +269,8 @@ class DeviceRows:
         self._rounds.copy_(self.memory.upload(state["rounds"]))
         self.memory.ended.fill_(1)
         self._renew()
-        actions, done = self.memory.upload(state["actions"]), self.memory.upload(state["steps"])
+        actions = self.memory.upload(state["actions"]).view(self._history.shape)
+        done = self.memory.upload(state["steps"])
         most = int(state["steps"].max())
         # Rows begin one after the other so that all arrive together; before that they play what does not count.
         for at in range(most + 1):
@@ -273,8 +279,7 @@ class DeviceRows:
             if at == most:
                 break
             played = (done - most + at).clamp_(min=0)
-            chosen = actions.gather(0, played[None])[0]
-            self._take_actions(chosen if self.config.actions == "discrete" else chosen[:, None])
+            self._take_actions(actions.gather(0, self._at_steps(played))[0])
             self._play()
             self.steps += 1
         self._history.copy_(actions)

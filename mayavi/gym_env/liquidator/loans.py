@@ -65,7 +65,7 @@ class Loans:
     def __init__(self, env: ChainRowsEnv[Any], fork: Fork) -> None:
         """Fund all accounts, approve the contracts, and make the pool as deep as configured."""
         config: LiquidatorConfig = env.config
-        self.env, self.config = env, config
+        self.env, self.fork, self.config = env, fork, config
         self.block_seconds = chain(fork.chain_id).block_seconds
         self.liquidator, self.arbitrageur = account_address(LIQUIDATOR), account_address(ARBITRAGEUR)
         self.borrowers = [account_address(BORROWER.format(at)) for at in range(config.borrowers)]

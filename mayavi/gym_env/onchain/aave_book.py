@@ -91,7 +91,7 @@ class AaveBook:
         data = self.pool.repay.encode(self.debt.address, 0, _VARIABLE_RATE, borrower)
         return Template(self.pool.address, data, {_AMOUNT: amount}, sender=borrower)
 
-    def liquidate(self, liquidator: bytes, borrower: Word, cover: Word) -> Template:
+    def liquidate(self, liquidator: bytes, borrower: Word | int, cover: Word) -> Template:
         """Liquidate as `liquidator`: pay `cover` of the debt of the account `borrower`."""
         data = self.pool.liquidationCall.encode(self.collateral.address, self.debt.address, bytes(20), 0, False)
         return Template(self.pool.address, data, {68: borrower, 100: cover}, sender=liquidator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isqrt
 from typing import TYPE_CHECKING
 
@@ -124,6 +125,12 @@ class PoolTrades:
         kept = amounts * self.unit * (1 - self._fee / MILLION)
         return self._curve.received(root, kept) / self.money_unit
 
+    def quote_words(self, root: FloatWord) -> Callable[[FloatWord], FloatWord]:
+        """`quote` in a program, at a square root price as a float: a function of the amount."""
+        received = self._curve.received_words(root / _Q96)
+        kept = 1 - self._fee / MILLION
+        return lambda amount: received(amount * self.unit * kept) / self.money_unit
+
     @property
     def _scale(self) -> float:
         return float(10 ** (self.decimals[0] - self.decimals[1]))
@@ -152,13 +159,14 @@ class SaleCurve:
         liquidity = np.array([float(each.liquidity) for each in profile])
         # Selling token0 lowers the price, selling token1 raises it. Along `_axis` every sale goes up.
         self._inverted = sells_zero
-        along = self._axis(roots)
-        order = np.argsort(along)
-        self._along, against = along[order], 1 / along[order]
+        along = np.sort(self._axis(roots))
+        against = 1 / along
         steps = liquidity[::-1] if sells_zero else liquidity
-        self._put_in = np.concatenate(([0.0], np.cumsum(steps * np.diff(self._along))))
-        self._taken_out = np.concatenate(([0.0], np.cumsum(steps * -np.diff(against))))
-        self._against = against
+        put_in = np.concatenate(([0.0], np.cumsum(steps * np.diff(along))))
+        taken_out = np.concatenate(([0.0], np.cumsum(steps * -np.diff(against))))
+        self._inputs, self._places = Polyline(along, put_in), Polyline(put_in, along)
+        # Points must ascend, and the inverse of the axis descends.
+        self._outputs = Polyline(-against, taken_out)
 
     def _axis(self, root: NDArray[np.float64]) -> NDArray[np.float64]:
         return 1 / root if self._inverted else root
@@ -166,9 +174,40 @@ class SaleCurve:
     def received(self, root: NDArray[np.float64], amount: NDArray[np.float64]) -> NDArray[np.float64]:
         """Output for an input of `amount` after the fee; constant beyond the end of the curve."""
         now = np.broadcast_to(self._axis(np.maximum(root, 1e-30)), amount.shape)
-        after = np.interp(np.interp(now, self._along, self._put_in) + amount, self._put_in, self._along)
-        return np.asarray(self._out_until(after) - self._out_until(now))
+        after = self._places.at(self._inputs.at(now) + amount)
+        return np.asarray(self._outputs.at(-1 / after) - self._outputs.at(-1 / now))
 
-    def _out_until(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        # `np.interp` needs ascending points, and the inverse of the axis descends.
-        return np.asarray(np.interp(-1 / place, -self._against, self._taken_out))
+    def received_words(self, root: FloatWord) -> Callable[[FloatWord], FloatWord]:
+        """`received` in a program: a function of the amount."""
+        root, one = root.at_least(1e-30), FloatWord(root.program, 1.0)
+        now = one / root if self._inverted else root
+        put_in, out = self._inputs.word_at(now), self._outputs.word_at(0.0 - one / now)
+
+        def received(amount: FloatWord) -> FloatWord:
+            after = self._places.word_at(put_in + amount)
+            return self._outputs.word_at(0.0 - one / after) - out
+
+        return received
+
+
+class Polyline:
+    """Straight lines between points whose `xs` ascend, constant beyond them: a portable `np.interp`."""
+
+    def __init__(self, xs: NDArray[np.float64], ys: NDArray[np.float64]) -> None:
+        self._xs, self._ys, self._slopes = xs, ys, np.diff(ys) / np.diff(xs)
+
+    def at(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Value at each `x`."""
+        line = np.clip(np.searchsorted(self._xs, x, side="right") - 1, 0, len(self._slopes) - 1)
+        value = self._slopes[line] * (x - self._xs[line]) + self._ys[line]
+        return np.where(x < self._xs[0], self._ys[0], np.where(x < self._xs[-1], value, self._ys[-1]))
+
+    def word_at(self, x: FloatWord) -> FloatWord:
+        """`at` in a program."""
+        first, *others = zip(self._slopes.tolist(), self._xs.tolist(), self._ys.tolist(), strict=False)
+        slope, left, low = (FloatWord(x.program, each) for each in first)
+        for line in others:
+            before = x < line[1]
+            slope, left, low = (known.where(before, each) for known, each in zip((slope, left, low), line, strict=True))
+        value = (slope * (x - left) + low).where(x < float(self._xs[-1]), float(self._ys[-1]))
+        return FloatWord(x.program, float(self._ys[0])).where(x < float(self._xs[0]), value)

@@ -42,7 +42,7 @@ class PostedFeed:
         """Latest answer of the feed, with eight decimals."""
         return program.multiply_divide(program.load(*self._place), 10**8, self._scale)
 
-    def post(self, program: Program, price_e8: Word, mask: Word) -> None:
+    def post(self, program: Program, price_e8: Word, mask: Word | int) -> None:
         """Post `price_e8` as the latest answer where `mask` is not zero."""
         answer = program.multiply_divide(price_e8, self._scale, 10**8)
         program.call(Template(self.address, self._post, {4: answer}, sender=self._owner), mask=mask)

@@ -31,7 +31,7 @@ class Pair:
         count = self.rows.rows
         if self.rows.config.actions == "discrete":
             return self.rng.integers(self.env.action_space.n, size=count)  # type: ignore[attr-defined,no-any-return]
-        drawn = self.rng.uniform(-1.5, 1.5, (count, 1))
+        drawn = self.rng.uniform(-1.5, 1.5, (count, *(self.env.action_space.shape or ())))
         drawn[self.rng.random(count) < 0.2] = 0.0
         return drawn.astype(np.float32)
 

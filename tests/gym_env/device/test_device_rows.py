@@ -25,6 +25,8 @@ CASES: list[tuple[str, dict[str, object]]] = [
     ("compound", {"actions": "continuous"}),
     ("vesting", {"scale": 100.0, "gas_price_gwei": 20.0}),
     ("vesting", {"actions": "continuous", "reward": "at_end"}),
+    ("liquidator", {"borrowers": 3, "health_factor": (1.04, 1.06), "shock": (0.1, 0.6)}),
+    ("liquidator", {"borrowers": 2, "actions": "continuous", "reward": "at_end", "capital": 9e4, "pool_depth": 0.02}),
 ]
 
 
@@ -118,8 +120,8 @@ def test_a_restored_state_goes_on_as_if_nothing_had_been(actions: str, device: s
 
 
 def test_other_environments_say_why_they_do_not_run_there() -> None:
-    with pytest.raises(UsageError, match="'liquidator' does not run on a device: it ranks accounts") as raised:
-        DeviceRows("liquidator", None, 4, episodes=[1], device="emulated")
+    with pytest.raises(UsageError, match="'market' does not run on a device: its agents act in any order") as raised:
+        DeviceRows("market", None, 4, episodes=[1], device="emulated")
     assert "aave-shock" in str(raised.value.hint)
 
 
