@@ -135,7 +135,7 @@ class ArbitrageurAgent(Agent):
     def _quote(self, world: World, token_in: str, token_out: str, held: int, limit: int) -> tuple[int, int, int]:
         """Return the amounts in and out and the gas of a trade up to the limit, with what it holds."""
         uniswap, route = UniswapV3(world.fork), (token_in, token_out, self.fee)
-        there = uniswap.quote_exact_output(route, _MORE_THAN_ANY_POOL_HAS, sqrt_price_limit_x96=limit).amount_in
+        there = uniswap.amount_in(route, _MORE_THAN_ANY_POOL_HAS, sqrt_price_limit_x96=limit)
         amount = min(held, there)
         self.short_of_capital += held < there
         quote = uniswap.quote_exact_input(route, amount, sqrt_price_limit_x96=limit)
