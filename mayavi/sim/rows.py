@@ -190,7 +190,9 @@ class Recorder(Protocol):
 
 def canonical(details: Details) -> str:
     """Encode `details` as JSON with sorted keys and integers as text: equal facts give equal text."""
-    return _sorted({key: _exact(value) for key, value in details.items()}) if details else "{}"
+    if not details:
+        return "{}"
+    return "".join(_sorted_parts({key: _exact(value) for key, value in details.items()}, 0))
 
 
 def _exact(value: object) -> object:
@@ -203,12 +205,18 @@ def _exact(value: object) -> object:
     return str(index(value))  # type: ignore[arg-type]  # NumPy integers; other types raise TypeError
 
 
-_sorted = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True).encode
-_parts: Callable[[Any, int], Iterable[str]] = (
-    c_make_encoder(None, None, encode_basestring, None, ":", ",", False, False, False)
-    if c_make_encoder is not None  # made once, where `JSONEncoder.encode` makes one for each row
-    else lambda value, _: [json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(value)]
-)
+def _json_parts(*, sort_keys: bool) -> Callable[[Any, int], Iterable[str]]:
+    """Return an encoder that is made once, where `JSONEncoder.encode` makes one for each value."""
+    if c_make_encoder is not None:
+        made: Callable[[Any, int], Iterable[str]] = c_make_encoder(
+            None, None, encode_basestring, None, ":", ",", sort_keys, False, False
+        )
+        return made
+    plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=sort_keys)
+    return lambda value, _: [plain.encode(value)]
+
+
+_parts, _sorted_parts = _json_parts(sort_keys=False), _json_parts(sort_keys=True)
 _values: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     kind: attrgetter(*(field.name for field in fields(kind))) for kind in (ActionRow, SnapshotRow, KpiRow, AccountRow)
 }

@@ -76,7 +76,8 @@ class Contract:
         wanted = None if name is None else self.interface.event(name)
         own = (log for log in _logs_of(receipt) if log.address == self.address)
         if wanted is not None:
-            return [wanted.decode(log) for log in own if self.interface.event_of(log) is wanted]
+            matching = filter(wanted.matches, own)
+            return [wanted.decode(log) for log in matching if self.interface.event_of(log) is wanted]
         return [log for log in map(self.interface.decode_log, own) if log is not None]
 
     def __dir__(self) -> Iterable[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mayavi.evm.words import Words
 
 
-_FEW = 6
+FEW_CALLS = 6
 """Calls of one kind up to which each is made by itself."""
 _MOST_REMEMBERED = 1 << 14
 """Outputs that are remembered while the state does not change."""
@@ -167,7 +167,7 @@ class ForkCalls(ForkBlocks):
         if len(holes) != 1 or type(returns) is not int or returns < 1 or self._fetcher.remote is not None:
             return None  # state that a node has to give is fetched for all calls together
         ((offset, accounts),) = holes.items()
-        if type(accounts) not in (list, tuple) or not 0 < len(accounts) <= _FEW or not are_addresses(accounts):
+        if type(accounts) not in (list, tuple) or not 0 < len(accounts) <= FEW_CALLS or not are_addresses(accounts):
             return None
         if type(offset) is not int or not 0 <= offset <= len(data) - 32:
             return None

@@ -95,7 +95,7 @@ class SnapshotRegistry:
         except KeyError:
             raise self._refusal(snapshot) from None
 
-    def _refusal(self, snapshot: Snapshot) -> UsageError | StateError:
+    def _refusal(self, snapshot: object) -> UsageError | StateError:
         """Return why a snapshot cannot be reverted to or kept."""
         if not isinstance(snapshot, Snapshot):
             return UsageError(f"{snapshot!r} is not a snapshot", "`fork.snapshot()` takes one")

@@ -138,9 +138,10 @@ class UniswapV3:
             Route.of(self.fork, route), amount_list(amounts_out), sqrt_price_limit_x96, exact_input=False
         )
 
-    def amounts_out(self, route: RouteLike, amounts_in: Iterable[int]) -> list[int]:
+    def amounts_out(self, route: RouteLike, amounts_in: Iterable[int], *, sqrt_price_limit_x96: int = 0) -> list[int]:
         """Return `amount_out` of `quote_exact_inputs`, which is faster without the rest of a quote."""
-        return self._amounts(Route.of(self.fork, route), amount_list(amounts_in), 0, exact_input=True)
+        way, amounts = Route.of(self.fork, route), amount_list(amounts_in)
+        return self._amounts(way, amounts, sqrt_price_limit_x96, exact_input=True)
 
     def amount_in(self, route: RouteLike, amount_out: int, *, sqrt_price_limit_x96: int = 0) -> int:
         """Return `amount_in` of `quote_exact_output`, which is faster without the rest of a quote."""
@@ -270,7 +271,8 @@ class UniswapV3:
         deadline: int | None,
         limit: int,
     ) -> Swap:
-        payer, router = address_on(self.fork, sender), self._router()
+        payer = sender if type(sender) is bytes and len(sender) == 20 else address_on(self.fork, sender)
+        router = self._router()
         with spending(self.fork, route.token_in, router.address, spent, payer):
             try:
                 receipt = router.swap(
@@ -286,7 +288,7 @@ class UniswapV3:
             except CallReverted as error:
                 raise self._explain(error, "a swap", route, exact_input, amount, bound, limit) from None
         # Swap events come in route order for exact input and exact output alike.
-        swaps = [log.data for log in receipt.logs if _SWAP.matches(log)]
+        swaps = [data for _, topics, data in receipt.logs if topics and topics[0] == _SWAP.topic and len(topics) == 3]
         first, last = (_moved(swaps[at]) for at in (0, -1))
         return Swap(max(first), -min(last), receipt)
 
