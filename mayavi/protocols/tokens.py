@@ -90,7 +90,12 @@ class Erc20:
         fork = self.fork
         place = owner if type(owner) is bytes and len(owner) == 20 else fork.address_of(owner)
         other = spender if type(spender) is bytes and len(spender) == 20 else fork.address_of(spender)
-        return self._read(_ALLOWANCE + place + _PADDING + other, "allowance", place, other)
+        data = _ALLOWANCE + place + _PADDING + other
+        try:
+            output = fork.call(self.address, data)
+        except CallReverted:
+            output = b""
+        return int.from_bytes(output) if len(output) == 32 else self._read(data, "allowance", place, other)
 
     def text(self, amount: int) -> str:
         """Format `amount` with the symbol: `1,700.25 USDC`."""

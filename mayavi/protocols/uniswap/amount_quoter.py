@@ -27,6 +27,12 @@ _QUOTER = Interface.of(
         "factory() view returns (address)",
     ]
 )
+_FUNCTIONS = {
+    (exact_input, single): _QUOTER.function(f"quoteExact{'Input' if exact_input else 'Output'}{'Single' * single}")
+    for exact_input in (True, False)
+    for single in (True, False)
+}
+"""By whether the input is exact, and whether there is one pool."""
 
 
 class AmountQuoter:
@@ -48,12 +54,12 @@ class AmountQuoter:
 
     def amounts(self, route: Route, amounts: Sequence[int], limit: int, *, exact_input: bool) -> list[int] | None:
         """Return the other amount of each swap; None if one cannot be made."""
-        name = "quoteExactInput" if exact_input else "quoteExactOutput"
+        function = _FUNCTIONS[exact_input, route.single]
         if route.single:
-            function, hop = _QUOTER.function(name + "Single"), (*route.tokens, route.fees[0])
+            hop = *route.tokens, route.fees[0]
             datas = [function.encode(*hop, amount, limit) for amount in amounts]
         else:
-            function, path = _QUOTER.function(name), route.path(backwards=not exact_input)
+            path = route.path(backwards=not exact_input)
             datas = [function.encode(path, amount) for amount in amounts]
         outputs: Sequence[bytes | None]
         try:
