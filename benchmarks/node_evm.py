@@ -148,6 +148,14 @@ class NodeEvm:
     def has_code(self, address: bytes) -> bool:
         return True  # nobody asks a node for that before each call
 
+    @property
+    def block_number(self) -> int:
+        return int(self.moment["number"])
+
+    @property
+    def timestamp(self) -> int:
+        return int(self.moment["timestamp"])
+
     def block(self) -> dict[str, Any]:
         return dict(self.moment)
 

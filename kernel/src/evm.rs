@@ -256,6 +256,18 @@ impl Evm {
         rules.check_base_fee = check_base_fee.unwrap_or(rules.check_base_fee);
     }
 
+    /// Number of the current block.
+    #[getter]
+    fn block_number<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        word_to_python(py, self.row.block.number)
+    }
+
+    /// Time of the current block, in seconds since 1970.
+    #[getter]
+    fn timestamp<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        word_to_python(py, self.row.block.timestamp)
+    }
+
     fn block<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let block = &self.row.block;
         let dict = PyDict::new(py);

@@ -24,9 +24,8 @@ _LOG = partial(tuple.__new__, Log)
 """A log of a triple, without a call of Python's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """Outcome of a transaction. `reason` is `success`, `revert` or the name of the halt."""
+class _Plain(NamedTuple):
+    """What a receipt of the kernel holds, in plain values."""
 
     success: bool
     gas_used: int
@@ -35,16 +34,62 @@ class Receipt:
     created: bytes | None
     reason: str
 
-    @classmethod
-    def of(cls, kernel: KernelReceipt) -> Receipt:
-        """Convert a receipt of the kernel."""
-        logs = tuple([_LOG((address, (*topics,), data)) for address, topics, data in kernel.logs])
-        return cls(kernel.success, kernel.gas_used, kernel.output, logs, kernel.created, kernel.reason)
+
+class Receipt:
+    """Outcome of a transaction. `reason` is `success`, `revert` or the name of the halt."""
+
+    __slots__ = ("_kernel", "_logs", "gas_used", "success")
+
+    def __init__(self, kernel: KernelReceipt | _Plain) -> None:
+        self._kernel, self.success, self.gas_used = kernel, kernel.success, kernel.gas_used
+        self._logs: tuple[Log, ...] | None = None
+
+    @property
+    def output(self) -> bytes:
+        """Returned bytes, or the revert data."""
+        return self._kernel.output
+
+    @property
+    def logs(self) -> tuple[Log, ...]:
+        """Events, converted when they are first asked for."""
+        if self._logs is None:
+            self._logs = tuple([_LOG((address, (*topics,), data)) for address, topics, data in self._kernel.logs])
+        return self._logs
+
+    @property
+    def created(self) -> bytes | None:
+        """Address of the created contract."""
+        return self._kernel.created
+
+    @property
+    def reason(self) -> str:
+        """`success`, `revert` or the name of the halt."""
+        return self._kernel.reason
+
+    def _fields(self) -> tuple[Any, ...]:
+        return self.success, self.gas_used, self.output, self.logs, self.created, self.reason
+
+    def __eq__(self, other: object) -> bool:
+        return self._fields() == other._fields() if isinstance(other, Receipt) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._fields())
+
+    def __repr__(self) -> str:
+        names = ("success", "gas_used", "output", "logs", "created", "reason")
+        return f"Receipt({', '.join(f'{name}={value!r}' for name, value in zip(names, self._fields(), strict=True))})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, self._fields()
 
     @property
     def revert_reason(self) -> Reason | None:
         """Decoded revert reason; None if the transaction did not revert."""
         return decode_revert(self.output) if self.reason == "revert" else None
+
+
+def _restored(*fields: Any) -> Receipt:
+    return Receipt(_Plain(*fields))
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from mayavi import _kernel
 from mayavi.errors import BadInteger, UsageError
 from mayavi.evm.address import are_addresses, to_address
+
+_LARGEST = np.uint64(2**64 - 1)
 
 
 class Words:
@@ -87,6 +90,12 @@ class Words:
             raise BadInteger(f"row {row} holds {self[row]}, which does not fit into 64 bits", "`ints()` is exact")
         return limbs[:, 3]
 
+    def saturated(self) -> NDArray[np.uint64]:
+        """The words as 64-bit integers; larger ones, such as a health factor without debt, become 2**64 - 1."""
+        limbs = self.limbs()
+        large = limbs[:, 0] | limbs[:, 1] | limbs[:, 2]
+        return np.where(large > 0, _LARGEST, limbs[:, 3])
+
     def array(self) -> NDArray[Any]:
         """The words as an exact array: of 64-bit integers if all fit, else of objects."""
         limbs = self.limbs()
@@ -139,6 +148,16 @@ def address_words(addresses: Sequence[bytes]) -> NDArray[np.uint8]:
     """Addresses of 20 bytes as (rows, 32) bytes."""
     words = np.zeros((len(addresses), 32), dtype=np.uint8)
     words[:, 12:] = np.frombuffer(b"".join(addresses), dtype=np.uint8).reshape(len(addresses), 20)
+    return words
+
+
+@lru_cache(maxsize=64)
+def known_address_words(addresses: tuple[bytes, ...]) -> NDArray[np.uint8] | None:
+    """`address_words` of accounts that are read again and again, not to be written to; None if they are no bytes."""
+    if not are_addresses(addresses):
+        return None
+    words = address_words(addresses)
+    words.flags.writeable = False
     return words
 
 

@@ -53,7 +53,7 @@ class Erc20:
 
     def __init__(self, fork: Fork, token: AddressLike) -> None:
         self.fork = fork
-        self.address = fork.address_of(token)
+        self.address = token if type(token) is bytes and len(token) == 20 else fork.address_of(token)
 
     @cached_property
     def contract(self) -> Contract:
@@ -78,13 +78,24 @@ class Erc20:
 
     def balance_of(self, holder: AddressLike) -> int:
         """Balance of `holder`."""
-        place = self.fork.address_of(holder)
-        return self._read(_BALANCE_OF + place, "balanceOf", place)
+        place = holder if type(holder) is bytes and len(holder) == 20 else self.fork.address_of(holder)
+        try:  # the most frequent read: straight to the fork
+            output = self.fork.call(self.address, _BALANCE_OF + place)
+        except CallReverted:
+            output = b""
+        return int.from_bytes(output) if len(output) == 32 else self._read(_BALANCE_OF + place, "balanceOf", place)
 
     def allowance(self, owner: AddressLike, spender: AddressLike) -> int:
         """Amount that `spender` may take from `owner`."""
-        place, other = self.fork.address_of(owner), self.fork.address_of(spender)
-        return self._read(_ALLOWANCE + place + _PADDING + other, "allowance", place, other)
+        fork = self.fork
+        place = owner if type(owner) is bytes and len(owner) == 20 else fork.address_of(owner)
+        other = spender if type(spender) is bytes and len(spender) == 20 else fork.address_of(spender)
+        data = _ALLOWANCE + place + _PADDING + other
+        try:
+            output = fork.call(self.address, data)
+        except CallReverted:
+            output = b""
+        return int.from_bytes(output) if len(output) == 32 else self._read(data, "allowance", place, other)
 
     def text(self, amount: int) -> str:
         """Format `amount` with the symbol: `1,700.25 USDC`."""
@@ -217,22 +228,24 @@ class spending:  # noqa: N801
 
     __slots__ = ("_amount", "_approved", "_moment", "_sender", "_spender", "asset")
 
-    def __init__(self, fork: Fork, token: AddressLike, spender: AddressLike, amount: int, sender: AddressLike) -> None:
-        self.asset = Erc20(fork, token)
+    def __init__(
+        self, fork: Fork, token: AddressLike | Erc20, spender: AddressLike, amount: int, sender: AddressLike
+    ) -> None:
+        self.asset = token if type(token) is Erc20 and token.fork is fork else Erc20(fork, token)
         self._spender, self._sender, self._amount = fork.address_of(spender), fork.address_of(sender), word(amount)
 
     def __enter__(self) -> Erc20:
         asset, sender, spender, amount = self.asset, self._sender, self._spender, self._amount
-        asset.require(sender, amount)
-        self._moment = atomic(asset.fork)
-        self._moment.__enter__()
+        if asset.balance_of(sender) < amount:
+            asset.require(sender, amount)
+        self._moment = asset.fork.snapshot()
         try:
             allowed = asset.allowance(sender, spender)
             self._approved = allowed < amount
             if self._approved:
                 asset._approve(spender, allowed, amount, sender)
-        except BaseException as error:
-            self._moment.__exit__(type(error), error, error.__traceback__)
+        except BaseException:
+            self._undo()
             raise
         return asset
 
@@ -241,8 +254,17 @@ class spending:  # noqa: N801
     ) -> None:
         if kind is None and self._approved:
             try:
-                self.asset.approve(self._spender, 0, sender=self._sender)
-            except BaseException as failed:
-                self._moment.__exit__(type(failed), failed, failed.__traceback__)
+                left = self.asset.allowance(self._sender, self._spender)
+                if left:
+                    self.asset._approve(self._spender, left, 0, self._sender)
+            except BaseException:
+                self._undo()
                 raise
-        self._moment.__exit__(kind, error, trace)
+        if kind is None:
+            self._moment.keep()
+        else:
+            self._undo()
+
+    def _undo(self) -> None:
+        if self._moment.open:
+            self._moment.revert()

@@ -23,7 +23,6 @@ from mayavi.protocols.tokens import Erc20
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mayavi.evm.fleet import Words
     from mayavi.evm.fork import Fork
     from mayavi.protocols.compound.market import CompoundV3
     from mayavi.protocols.curve.pool import CurveStableSwap
@@ -236,14 +235,14 @@ class PopulationFigures:
         places, market = self._places, self.market
         if isinstance(market, AaveV3):
             aave = world.observe(("aave accounts", market.pool.address, places), lambda: market.account_data(places))
-            return _fitting(aave.collateral_usd_e8), _fitting(aave.debt_usd_e8), _fitting(aave.health_factor_wad)
+            return aave.collateral_usd_e8.saturated(), aave.debt_usd_e8.saturated(), aave.health_factor_wad.saturated()
         key = "lending accounts", getattr(market, "id", market.address), places
         comet = world.observe(key, lambda: market.account_data(places))
         debt, limit = comet.debt_value_e8.ints(), comet.liquidation_limit_e8.ints()
         factors = [least * WAD // owed if owed else 0 for least, owed in zip(limit, debt, strict=True)]
         return (
-            _fitting(comet.collateral_value_e8),
-            _fitting(comet.debt_value_e8),
+            comet.collateral_value_e8.saturated(),
+            comet.debt_value_e8.saturated(),
             np.array([min(factor, 2**64 - 1) for factor in factors], dtype=np.uint64),
         )
 
@@ -359,13 +358,6 @@ def _supply(fork: Any, token: bytes) -> int:
 
 def _balance(fork: Any, token: bytes, holder: bytes) -> int:
     return int.from_bytes(fork.call(token, BALANCE_OF + holder.rjust(32, b"\0")))
-
-
-def _fitting(words: Words) -> Any:
-    """Convert words to 64-bit integers; larger values, such as a health factor without debt, become 2**64 - 1."""
-    limbs = words.limbs()
-    large = limbs[:, 0] | limbs[:, 1] | limbs[:, 2]
-    return np.where(large > 0, np.uint64(2**64 - 1), limbs[:, 3])
 
 
 def _total(values: Any) -> int:

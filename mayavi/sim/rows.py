@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
+from math import isfinite
 from operator import attrgetter, index
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from mayavi.agents.base import Details
 
@@ -47,8 +49,7 @@ class ActionRow:
     """Canonical JSON of the intent and its outcome; integers as decimal text."""
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotRow:
+class SnapshotRow(NamedTuple):
     """One market figure after a step: exact in `value` (integer text scaled by `unit`), rounded in `number`."""
 
     step: int
@@ -102,6 +103,11 @@ class AccountRow:
 Row = ActionRow | SnapshotRow | KpiRow | AccountRow
 
 
+def row_fields(row: Row) -> dict[str, Any]:
+    """Return the fields of a row by name, in order."""
+    return row._asdict() if isinstance(row, SnapshotRow) else asdict(row)
+
+
 class RowsDigest:
     """SHA-256 over rows in the order they were produced."""
 
@@ -113,6 +119,9 @@ class RowsDigest:
         lines: list[str] = []
         for row in rows:
             kind = type(row)
+            if isinstance(row, SnapshotRow) and (line := _snapshot_line(row)):
+                lines.append(line)
+                continue
             lines += _parts([kind.__name__, *_values[kind](row)], 0)
             lines.append("\n")
         self._hash.update("".join(lines).encode())
@@ -190,7 +199,9 @@ class Recorder(Protocol):
 
 def canonical(details: Details) -> str:
     """Encode `details` as JSON with sorted keys and integers as text: equal facts give equal text."""
-    return _sorted({key: _exact(value) for key, value in details.items()}) if details else "{}"
+    if not details:
+        return "{}"
+    return "".join(_sorted_parts({key: _exact(value) for key, value in details.items()}, 0))
 
 
 def _exact(value: object) -> object:
@@ -203,12 +214,30 @@ def _exact(value: object) -> object:
     return str(index(value))  # type: ignore[arg-type]  # NumPy integers; other types raise TypeError
 
 
-_sorted = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True).encode
-_parts: Callable[[Any, int], Iterable[str]] = (
-    c_make_encoder(None, None, encode_basestring, None, ":", ",", False, False, False)
-    if c_make_encoder is not None  # made once, where `JSONEncoder.encode` makes one for each row
-    else lambda value, _: [json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(value)]
-)
+def _json_parts(*, sort_keys: bool) -> Callable[[Any, int], Iterable[str]]:
+    """Return an encoder that is made once, where `JSONEncoder.encode` makes one for each value."""
+    if c_make_encoder is not None:
+        made: Callable[[Any, int], Iterable[str]] = c_make_encoder(
+            None, None, encode_basestring, None, ":", ",", sort_keys, False, False
+        )
+        return made
+    plain = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=sort_keys)
+    return lambda value, _: [plain.encode(value)]
+
+
+_text: Callable[[str], str] = lru_cache(maxsize=4096)(encode_basestring)
+
+
+def _snapshot_line(row: SnapshotRow) -> str | None:
+    """Return a figure, the most frequent row, as JSON with a line break; None if it has numbers of unusual types."""
+    step, block, timestamp, subject, metric, value, number, unit = row
+    if not type(step) is type(block) is type(timestamp) is int or type(number) is not float or not isfinite(number):
+        return None
+    names = f"{_text(subject)},{_text(metric)},{encode_basestring(value)}"
+    return f'["SnapshotRow",{step},{block},{timestamp},{names},{number!r},{_text(unit)}]\n'
+
+
+_parts, _sorted_parts = _json_parts(sort_keys=False), _json_parts(sort_keys=True)
 _values: dict[type, Callable[[Any], tuple[Any, ...]]] = {
-    kind: attrgetter(*(field.name for field in fields(kind))) for kind in (ActionRow, SnapshotRow, KpiRow, AccountRow)
-}
+    kind: attrgetter(*(field.name for field in fields(kind))) for kind in (ActionRow, KpiRow, AccountRow)
+} | {SnapshotRow: tuple}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
 
 T = TypeVar("T")
+_UNREAD = object()
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}\b")
 
 SEED_LIMIT = 2**63
@@ -125,9 +126,10 @@ class WorldState:
         seen = self._seen
         if seen is None:
             return read()
-        if key not in seen:
-            seen[key] = read()
-        return seen[key]  # type: ignore[return-value]  # the key decides the type
+        found = seen.get(key, _UNREAD)
+        if found is _UNREAD:
+            found = seen[key] = read()
+        return found  # type: ignore[return-value]  # the key decides the type
 
     def observing(self) -> _Sharing:
         """Share reads made through `observe` inside the body, during which the chain must not change."""

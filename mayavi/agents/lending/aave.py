@@ -6,9 +6,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.agents.lending.refusals import refused_supply
 from mayavi.errors import CallReverted
+from mayavi.evm.fork.calls import FEW_CALLS
+from mayavi.evm.words import address_words
 from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.aave.reserve import Configuration
@@ -22,6 +27,10 @@ if TYPE_CHECKING:
     from mayavi.evm.receipt import Receipt
     from mayavi.protocols.aave.account import AaveAccount
     from mayavi.protocols.aave.rules.v30 import RulesV30
+
+
+Accounts = Sequence[bytes] | NDArray[np.uint8]
+"""Addresses, or their words."""
 
 
 class AaveLendingAccount:
@@ -38,15 +47,15 @@ class AaveLendingAccount:
 
     def withdraw(self, asset: str, amount: int | None = None) -> Receipt:
         """Withdraw `amount` of collateral, or all."""
-        return self.account.withdraw(asset, amount)
+        return self.account.withdraw(self._asset(asset).address, amount)
 
     def borrow(self, asset: str, amount: int) -> Receipt:
         """Borrow `amount` at the variable rate."""
-        return self.account.borrow(asset, amount)
+        return self.account.borrow(self._asset(asset).address, amount)
 
     def repay(self, asset: str, amount: int | None = None) -> Receipt:
         """Repay `amount` of the debt, or all of it."""
-        return self.account.repay(asset, amount)
+        return self.account.repay(self._asset(asset).address, amount)
 
     def supplied(self, asset: str) -> int:
         """Return the supplied amount of `asset`."""
@@ -115,8 +124,11 @@ class AaveLending:
     def price_e8(self, asset: str) -> int:
         """Return the price of one whole `asset` in USD, with 8 decimals."""
         address = self.asset(asset).address
-        with explain_missing_prices(self.market, address):
+        try:
             price: int = self._oracle.getAssetPrice(address)
+        except CallReverted as error:
+            with explain_missing_prices(self.market, address):
+                raise error from None
         return price
 
     @cached_property
@@ -169,11 +181,12 @@ class AaveLending:
         if not borrowers:
             return []
         rules, sides = self.market.rules, {each: AssetState.of(self, each) for each in sorted({*collaterals, *debts})}
-        flags = self._column(self.market.pool, "getUserConfiguration", borrowers)
-        modes = self._emodes(borrowers)
+        words: Accounts = address_words(borrowers) if len(borrowers) > FEW_CALLS else list(borrowers)
+        flags = self._column(self.market.pool, "getUserConfiguration", words)
+        modes = self._emodes(words)
         bonuses = {mode: self._mode_bonuses(mode) for mode in set(modes) if mode}
-        supplied = {each: self._balances(self.asset(each).a_token, borrowers) for each in collaterals}
-        owed = {each: self._balances(self.asset(each).debt_token, borrowers) for each in debts}
+        supplied = {each: self._balances(self.asset(each).a_token, words) for each in collaterals}
+        owed = {each: self._balances(self.asset(each).debt_token, words) for each in debts}
         totals = self.market.account_data(borrowers).debt_usd_e8.ints() if rules.by_value else [0] * len(borrowers)
         found = []
         for row, (borrower, factor) in enumerate(zip(borrowers, health_factors_wad, strict=True)):
@@ -217,19 +230,19 @@ class AaveLending:
                 total += rules.debt_usd_e8(event.args.amount, self.price_e8(symbol), int(10 ** self.decimals(symbol)))
         return total
 
-    def _balances(self, token: Erc20, holders: Sequence[bytes]) -> list[int]:
+    def _balances(self, token: Erc20, holders: Accounts) -> list[int]:
         return self._column(token.contract, "balanceOf", holders)
 
     def _explained(self, error: CallReverted, holder: bytes, arguments: tuple[object, ...]) -> CallReverted:
         """Return the error of a supply with its cause."""
         return explain(self.market.account(holder), error, "supply", arguments)
 
-    def _emodes(self, borrowers: Sequence[bytes]) -> list[int]:
+    def _emodes(self, borrowers: Accounts) -> list[int]:
         return self._column(self.market.pool, "getUserEMode", borrowers)
 
-    def _column(self, contract: Contract, function: str, accounts: Sequence[bytes]) -> list[int]:
+    def _column(self, contract: Contract, function: str, accounts: Accounts) -> list[int]:
         calldata = contract[function].encode(bytes(20))
-        return self.fork.call_words(contract.address, calldata, {4: list(accounts)}, returns=1)[0].ints()
+        return self.fork.call_words(contract.address, calldata, {4: accounts}, returns=1)[0].ints()
 
     def _mode_bonuses(self, mode: int) -> dict[bytes, int]:
         bonus = self.market.emode(mode).liquidation_bonus_bps
@@ -249,7 +262,7 @@ class AssetState(NamedTuple):
     def of(cls, lending: AaveLending, symbol: str) -> AssetState:
         """Read the data of `symbol`."""
         asset = lending.asset(symbol)
-        terms = Configuration.of(lending.market.reserve_data(asset.address).configuration)
+        terms = Configuration.of(lending.market.configuration_word(asset.address))
         return cls(
             asset.address,
             asset.id,

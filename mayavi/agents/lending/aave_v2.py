@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
-from mayavi.agents.lending.aave import AaveLending
+from mayavi.agents.lending.aave import AaveLending, Accounts
 from mayavi.errors import CallReverted
 from mayavi.protocols.aave_v2.market import AaveV2
 from mayavi.protocols.aave_v2.reverts import name_error
@@ -23,5 +22,5 @@ class AaveV2Lending(AaveLending):
         del holder, arguments
         return name_error(error)
 
-    def _emodes(self, borrowers: Sequence[bytes]) -> list[int]:
+    def _emodes(self, borrowers: Accounts) -> list[int]:
         return [0] * len(borrowers)

@@ -39,6 +39,7 @@ class Loan:
     debt: str
     exchange: Exchange | None = None
     lending: LendingMarket = field(init=False, repr=False, compare=False)
+    _debt_token: Erc20 = field(init=False, repr=False, compare=False)
     at_limit: dict[bytes, int] = field(init=False, repr=False, compare=False, default_factory=dict)
     """Holders whose target was below the lowest health factor the market lends at, and that factor in wad."""
     stuck: set[bytes] = field(init=False, repr=False, compare=False, default_factory=set)
@@ -46,6 +47,7 @@ class Loan:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lending", lending_market(self.fork, self.market))
+        object.__setattr__(self, "_debt_token", Erc20(self.fork, self.debt))
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
@@ -128,7 +130,7 @@ class Loan:
 
     def cash(self, address: bytes) -> int:
         """Return the balance of the debt asset."""
-        return Erc20(self.fork, self.debt).balance_of(address)
+        return self._debt_token.balance_of(address)
 
     # -- execution ----------------------------------------------------------------------------------------------------
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
 
-_LARGEST = np.uint64(2**64 - 1)
-
 
 class Health(NamedTuple):
     """Health of an account. It can be liquidated below a health factor of one; `NO_DEBT` without debt."""
@@ -57,7 +55,7 @@ class Healths:
     def __init__(self, health_factor_wad: Words, row: Callable[[int], Health]) -> None:
         self.health_factor_wad = health_factor_wad
         """Exact: `.ints()`, `[row]`."""
-        self.factors: NDArray[np.uint64] = _saturated(health_factor_wad)
+        self.factors: NDArray[np.uint64] = health_factor_wad.saturated()
         """Health factors as uint64: exact up to 18, above that 2**64 - 1."""
         self.liquidatable: NDArray[np.bool_] = self.factors < np.uint64(WAD)
         self._row = row
@@ -190,9 +188,3 @@ def least_repayment(market: LendingMarket, asset: str) -> int:
 def read_healths(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> Healths:
     """Return the health of `addresses`, read once per block and shared between agents."""
     return world.observe(("healths", market.name, addresses), lambda: market.healths(addresses))
-
-
-def _saturated(words: Words) -> NDArray[np.uint64]:
-    """Convert to uint64; values that do not fit become the maximum."""
-    limbs = words.limbs()
-    return np.where(limbs[:, :3].any(axis=1), _LARGEST, limbs[:, 3])

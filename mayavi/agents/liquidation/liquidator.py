@@ -123,6 +123,7 @@ class LiquidatorAgent(Agent):
         """Deal the capital and resolve the addresses of the watched accounts."""
         self.address = world.address(self.name)
         self.lending: LendingMarket = lending_market(world.fork, self.market)
+        self._tokens: dict[str, Erc20] = {}
         self.watched = tuple(world.address(account) for account in self.watch)
         self._names = dict(zip(self.watched, self.watch, strict=True))
         self._check_route_ends(world)
@@ -303,4 +304,7 @@ class LiquidatorAgent(Agent):
         }
 
     def _balance(self, asset: str) -> int:
-        return Erc20(self.lending.fork, asset).balance_of(self.address)
+        token = self._tokens.get(asset)
+        if token is None:
+            token = self._tokens[asset] = Erc20(self.lending.fork, asset)
+        return token.balance_of(self.address)

@@ -79,7 +79,7 @@ class _OverV3:
         self.token_in, self.token_out = self._route.token_in, self._route.token_out
 
     def quotes(self, amounts: Sequence[int]) -> list[int]:
-        return [each.amount_out for each in self._uniswap.quote_exact_inputs(self._route, list(amounts))]
+        return self._uniswap.amounts_out(self._route, list(amounts))
 
     def sell(self, amount: int, least: int, sender: bytes) -> int:
         return self._uniswap.swap_exact_input(self._route, amount, sender=sender, min_amount_out=least).amount_out

@@ -66,11 +66,13 @@ class ArbitrageurAgent(Agent):
         self.to, self.priority_fee_wei = to, priority_fee_wei
         self.short_of_capital = 0
         """Blocks in which it traded less than pays, or nothing, for lack of capital."""
+        self._known: dict[str, Erc20] = {}
 
     def prepare(self, world: World) -> None:
         """Find the pool and take the capital."""
         self.address = world.address(self.name)
-        self.pool: UniswapV3Pool = UniswapV3(world.fork).pool(*self.tokens, self.fee)
+        self._uniswap = UniswapV3(world.fork)
+        self.pool: UniswapV3Pool = self._uniswap.pool(*self.tokens, self.fee)
         for token, amount in self.capital.items():
             world.fork.deal(token, self.address, amount)
 
@@ -103,7 +105,7 @@ class ArbitrageurAgent(Agent):
         root = self.pool.sqrt_price_x96
         zero, one = self._sides(world)
         fair = Fraction(prices[zero], prices[one])
-        units = Erc20(world.fork, zero).decimals, Erc20(world.fork, one).decimals
+        units = self._token(world, zero).decimals, self._token(world, one).decimals
         kept = Fraction(_FEE_UNIT - self.fee, _FEE_UNIT)
         # Marginal price equals fair price net of fee: below it when buying token0, above it when selling.
         lowest, highest = (sqrt_price_x96(price, *units, token0=True) for price in (fair * kept, fair / kept))
@@ -113,7 +115,7 @@ class ArbitrageurAgent(Agent):
         token_in, token_out = (one, zero) if root < lowest else (zero, one)
         edge = lowest if root < lowest else highest
         limit = exact if self.to == "reference" else edge
-        held = Erc20(world.fork, token_in).balance_of(self.address)
+        held = self._token(world, token_in).balance_of(self.address)
         if not held:
             self.short_of_capital += 1
             return f"there is no {token_in} to trade with"
@@ -123,6 +125,12 @@ class ArbitrageurAgent(Agent):
         if profit <= 0:
             return "the price is off, and to trade on it does not pay"
         return Trade(token_in, token_out, amount, bought, limit, profit)
+
+    def _token(self, world: World, name: str) -> Erc20:
+        found = self._known.get(name)
+        if found is None or found.fork is not world.fork:
+            found = self._known[name] = Erc20(world.fork, name)
+        return found
 
     def _pool_name(self, world: World) -> str:
         return world.fork.name(self.pool.address)
@@ -134,17 +142,19 @@ class ArbitrageurAgent(Agent):
 
     def _quote(self, world: World, token_in: str, token_out: str, held: int, limit: int) -> tuple[int, int, int]:
         """Return the amounts in and out and the gas of a trade up to the limit, with what it holds."""
-        uniswap, route = UniswapV3(world.fork), (token_in, token_out, self.fee)
-        there = uniswap.quote_exact_output(route, _MORE_THAN_ANY_POOL_HAS, sqrt_price_limit_x96=limit).amount_in
+        uniswap, route = self._uniswap, (token_in, token_out, self.fee)
+        there = uniswap.amount_in(route, _MORE_THAN_ANY_POOL_HAS, sqrt_price_limit_x96=limit)
         amount = min(held, there)
         self.short_of_capital += held < there
+        if not world.gas_price_wei:  # then the quoter need not measure gas
+            return amount, uniswap.amounts_out(route, [amount], sqrt_price_limit_x96=limit)[0], 0
         quote = uniswap.quote_exact_input(route, amount, sqrt_price_limit_x96=limit)
         return amount, quote.amount_out, quote.gas_estimate
 
     def _gain_e8(
         self, world: World, prices: dict[str, int], token_in: str, token_out: str, amount_in: int, amount_out: int
     ) -> int:
-        unit_in, unit_out = (10 ** Erc20(world.fork, token).decimals for token in (token_in, token_out))
+        unit_in, unit_out = (10 ** self._token(world, token).decimals for token in (token_in, token_out))
         return int(amount_out * prices[token_out] // unit_out - -(-amount_in * prices[token_in] // unit_in))
 
     def _execute(self, world: World, trade: Trade, prices: dict[str, int]) -> Details:
@@ -161,8 +171,7 @@ class ArbitrageurAgent(Agent):
     def _swap(self, world: World, trade: Trade) -> tuple[int, int]:
         """Execute a trade; return the amounts in and out."""
         route = trade.token_in, trade.token_out, self.fee
-        uniswap = UniswapV3(world.fork)
-        swap = uniswap.swap_exact_input(
+        swap = self._uniswap.swap_exact_input(
             route, trade.amount_in, sender=self.address, sqrt_price_limit_x96=trade.limit_x96
         )
         return swap.amount_in, swap.amount_out

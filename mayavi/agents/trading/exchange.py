@@ -59,7 +59,7 @@ class UniswapExchange:
 
     def needed_for(self, amount_out: int) -> int:
         """Return the quoter's exact amount."""
-        return self.uniswap.quote_exact_output(self.way, amount_out).amount_in
+        return self.uniswap.amount_in(self.way, amount_out)
 
     def sell(self, amount_in: int, *, sender: bytes) -> Sale:
         """Sell `amount_in` over the route."""

@@ -115,6 +115,8 @@ def diff_document(found: RunDiff) -> dict[str, Any]:
     """Return a comparison as JSON data."""
     from dataclasses import asdict
 
+    from mayavi.sim.rows import row_fields
+
     first = found.first
     return {
         "before": found.before.run_id,
@@ -133,8 +135,8 @@ def diff_document(found: RunDiff) -> dict[str, Any]:
             "row": first.place,
             "step": first.step,
             "fields": list(first.fields),
-            "before": None if first.before is None else asdict(first.before),
-            "after": None if first.after is None else asdict(first.after),
+            "before": None if first.before is None else row_fields(first.before),
+            "after": None if first.after is None else row_fields(first.after),
         },
     }
 

@@ -76,7 +76,8 @@ class Contract:
         wanted = None if name is None else self.interface.event(name)
         own = (log for log in _logs_of(receipt) if log.address == self.address)
         if wanted is not None:
-            return [wanted.decode(log) for log in own if self.interface.event_of(log) is wanted]
+            matching = filter(wanted.matches, own)
+            return [wanted.decode(log) for log in matching if self.interface.event_of(log) is wanted]
         return [log for log in map(self.interface.decode_log, own) if log is not None]
 
     def __dir__(self) -> Iterable[str]:
@@ -103,14 +104,21 @@ class BoundFunction:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Call a `view` or `pure` function, send a transaction for any other."""
-        if not options.keys() <= _OPTIONS:
+        if options and not options.keys() <= _OPTIONS:
             stray = min(options.keys() - _OPTIONS)
             raise BadArgument(
                 f"'{stray}' is no option of a call",
                 f"arguments go by position; options are {', '.join(sorted(_OPTIONS))}",
             )
-        function = self._only or self._select(args)
-        return self._call(function, args, options) if function.reads else self._send(function, args, options)
+        function, contract = self._only or self._select(args), self.contract
+        fork = contract.fork or self._fork
+        try:
+            if not function.reads:
+                return fork.send(contract.address, function.encode(*args), **options)
+            output = fork.call(contract.address, function.encode(*args), **options)
+        except CallReverted as error:
+            raise self._explained(error, function) from None
+        return function.decode(output)
 
     def call(self, *args: Any, **options: Any) -> Any:
         """Call the function without effects and return its result."""

@@ -218,6 +218,7 @@ class Interface:
         self.name = name
         self.functions: dict[str, Function] = {}
         self.events: dict[str, Event] = {}
+        self._named_events: dict[str, Event] = {}
         self.errors: dict[bytes, Error] = {}
         self.constructor = Function(Signature("constructor", "", ()))
         self._by_name: dict[str, list[Function]] = {}
@@ -278,12 +279,16 @@ class Interface:
 
     def event(self, name: str) -> Event:
         """The event of this name or full signature."""
+        known = self._named_events.get(name)
+        if known is not None:
+            return known
         found = [event for event in self.events.values() if name in (event.name, event.text)]
         if not found:
             raise UnknownName.of("event", name, [event.name for event in self.events.values()])
         if len(found) > 1:
             texts = ", ".join(event.text for event in found)
             raise AmbiguousName(f"event '{name}' has {len(found)} signatures: {texts}", "give the full signature")
+        self._named_events[name] = found[0]
         return found[0]
 
     def decode_log(self, log: Log) -> EventLog | None:

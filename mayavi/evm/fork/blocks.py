@@ -87,12 +87,12 @@ class ForkBlocks(ForkState):
     @property
     def block_number(self) -> int:
         """Number of the current block."""
-        return int(self._evm.block()["number"])
+        return self._evm.block_number
 
     @property
     def timestamp(self) -> int:
         """Timestamp of the current block, in seconds since 1970."""
-        return int(self._evm.block()["timestamp"])
+        return self._evm.timestamp
 
     @property
     def chain_id(self) -> int:

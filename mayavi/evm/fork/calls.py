@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mayavi.evm.words import Words
 
 
-_FEW = 6
+FEW_CALLS = 6
 """Calls of one kind up to which each is made by itself."""
 _MOST_REMEMBERED = 1 << 14
 """Outputs that are remembered while the state does not change."""
@@ -167,7 +167,7 @@ class ForkCalls(ForkBlocks):
         if len(holes) != 1 or type(returns) is not int or returns < 1 or self._fetcher.remote is not None:
             return None  # state that a node has to give is fetched for all calls together
         ((offset, accounts),) = holes.items()
-        if type(accounts) not in (list, tuple) or not 0 < len(accounts) <= _FEW or not are_addresses(accounts):
+        if type(accounts) not in (list, tuple) or not 0 < len(accounts) <= FEW_CALLS or not are_addresses(accounts):
             return None
         if type(offset) is not int or not 0 <= offset <= len(data) - 32:
             return None
@@ -249,8 +249,14 @@ class ForkCalls(ForkBlocks):
         A failed transaction raises; with `check=False` its receipt reports the failure. As on a chain, it changes the
         sender's nonce alone. Fees are charged only after `set_rules(charge_fees=True)`.
         """
-        to, data, origin = self.address_of(to), to_bytes(data), self._sender(sender)
-        value, gas = word(value), gas_limit(gas)
+        # Hot path: what has the usual form is not checked again.
+        if type(to) is not bytes or len(to) != 20:
+            to = self.address_of(to)
+        origin = sender if type(sender) is bytes and len(sender) == 20 else self._sender(sender)
+        if type(data) is not bytes:
+            data = to_bytes(data)
+        if value or gas is not None or type(value) is not int:
+            value, gas = word(value), gas_limit(gas)
         if data:
             self._require_code(to, "transaction to")
         if self._gas_price is not None and not gas_price and priority_fee is None:
@@ -262,7 +268,7 @@ class ForkCalls(ForkBlocks):
                 lambda: self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee),
                 (to, data, origin, value),
             )
-        receipt = Receipt.of(done)
+        receipt = Receipt(done)
         self._sent(to, origin, receipt, gas_price, priority_fee)
         if check and not receipt.success:
             raise failures.failure(receipt, f"transaction to {self.name(to)}", data)

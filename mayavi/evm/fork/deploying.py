@@ -100,7 +100,7 @@ class ForkDeploying(ForkCalls):
         """Run a constructor and put its contract at `address`, which must be free."""
         place, origin, code = self.address_of(address), self._sender(sender), to_bytes(initcode, "initcode")
         value = word(value)
-        receipt = Receipt.of(self._fetcher.run(lambda: self._evm.create_at(place, code, origin, value)))
+        receipt = Receipt(self._fetcher.run(lambda: self._evm.create_at(place, code, origin, value)))
         self._snapshots.record_write()
         if not receipt.success:
             raise failures.failure(receipt, f"creation at {self.name(place)}", b"")
@@ -121,7 +121,7 @@ class ForkDeploying(ForkCalls):
     def _create(self, initcode: bytes, sender: AddressLike | None, value: int, gas: int | None, what: str) -> bytes:
         origin, value, limit = self._sender(sender), word(value), gas_limit(gas)
         price, tip = self._price_for(origin)
-        receipt = Receipt.of(
+        receipt = Receipt(
             self._fetcher.run(lambda: self._evm.transact(None, initcode, origin, value, limit, price, tip))
         )
         self._sent(None, origin, receipt, price, tip)

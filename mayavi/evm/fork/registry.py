@@ -79,7 +79,8 @@ class SnapshotRegistry:
 
     def revert(self, snapshot: Snapshot) -> None:
         """Revert to `snapshot`, which closes it and all later ones."""
-        self._check(snapshot)
+        if type(snapshot) is not Snapshot or snapshot._registry is not self or not self._evm.has_snapshot(snapshot.id):
+            raise self._refusal(snapshot)
         self._evm.revert(snapshot.id)
         self.marker = snapshot.marker
         for callback in self.reverted:
@@ -87,16 +88,20 @@ class SnapshotRegistry:
 
     def keep(self, snapshot: Snapshot) -> None:
         """Keep all changes since `snapshot`; closes it and all later ones."""
-        self._check(snapshot)
-        self._evm.release(snapshot.id)
+        if type(snapshot) is not Snapshot or snapshot._registry is not self:
+            raise self._refusal(snapshot)
+        try:
+            self._evm.release(snapshot.id)
+        except KeyError:
+            raise self._refusal(snapshot) from None
 
-    def _check(self, snapshot: Snapshot) -> None:
+    def _refusal(self, snapshot: object) -> UsageError | StateError:
+        """Return why a snapshot cannot be reverted to or kept."""
         if not isinstance(snapshot, Snapshot):
-            raise UsageError(f"{snapshot!r} is not a snapshot", "`fork.snapshot()` takes one")
+            return UsageError(f"{snapshot!r} is not a snapshot", "`fork.snapshot()` takes one")
         if snapshot._registry is not self:
-            raise StateError(f"snapshot {snapshot.id} was taken on another fork", "revert it on the fork that took it")
-        if not self._evm.has_snapshot(snapshot.id):
-            raise StateError(
-                f"snapshot {snapshot.id} is closed",
-                "a snapshot is closed once it, or an earlier one, was reverted or kept; take a new one",
-            )
+            return StateError(f"snapshot {snapshot.id} was taken on another fork", "revert it on the fork that took it")
+        return StateError(
+            f"snapshot {snapshot.id} is closed",
+            "a snapshot is closed once it, or an earlier one, was reverted or kept; take a new one",
+        )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mayavi.evm.rpc.remote import RemoteState
 
 T = TypeVar("T")
+_UNREAD: Any = object()
 
 
 class ForkState:
@@ -183,9 +184,9 @@ class ForkState:
     def read_once(self, key: Hashable, read: Callable[[], T]) -> T:
         """Return `read()`, and the same object again for `key` as long as the state does not change."""
         known = self._known_reads()
-        if key not in known:
-            known[key] = read()
-        found: T = known[key]
+        found: T = known.get(key, _UNREAD)
+        if found is _UNREAD:
+            found = known[key] = read()
         return found
 
     def _known_reads(self) -> dict[Hashable, Any]:

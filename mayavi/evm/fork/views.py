@@ -83,7 +83,7 @@ def call_words(
 
     outputs, failed, short, _ = fork._fetcher.run(
         lambda: fork._evm.call_words(to, template, offsets, words, count, sender, gas, cores, verify),
-        (to, calldata(0), sender, 0),
+        (to, calldata(0), sender, 0) if fork.fetches_missing else None,
     )
     if check:
         _raise_first(fork, to, failed, rows, calldata)
@@ -109,6 +109,9 @@ def filled(template: bytes, holes: Mapping[int, Any]) -> tuple[list[int], int, N
     """Return the offsets of the holes, the number of calls, and the words of each call."""
     offsets = _offsets(holes, len(template))
     rows = _rows(holes)
+    if len(offsets) == 1:
+        only = to_words(holes[offsets[0]], rows, f"byte {offsets[0]}")
+        return offsets, rows, np.ascontiguousarray(only).reshape(rows, 1, 32)
     words = np.zeros((rows, len(offsets), 32), dtype=np.uint8)
     for column, offset in enumerate(offsets):
         words[:, column] = to_words(holes[offset], rows, f"byte {offset}")

@@ -184,8 +184,11 @@ class AaveAccount(LaterActions):
 
     def data(self) -> AccountData:
         """Return total collateral, debt and health factor, at the oracle's prices."""
-        with explain_missing_prices(self.market, self.address):
-            return AccountData(*self.market.pool.getUserAccountData(self.address))
+        try:
+            return AccountData._make(self.market.pool.getUserAccountData(self.address))
+        except CallReverted as error:
+            with explain_missing_prices(self.market, self.address):
+                raise error from None
 
     @property
     def health_factor(self) -> Decimal:
@@ -320,18 +323,19 @@ class AaveAccount(LaterActions):
         self, token: bytes, amount: int, act: Callable[[], Receipt], taken: Callable[[Receipt], int] | None = None
     ) -> Receipt:
         """Run `act` with `amount` of `token` approved; `taken` computes how much of it was needed, if less."""
-        asset, pool = Erc20(self._fork, token), self.market.pool.address
+        fork, pool = self.market.fork, self.market.pool.address
+        asset = Erc20(fork, token)
         if asset.balance_of(self.address) < amount:
             done = simulate_funded(asset, self.address, pool, amount, act)
             amount = taken(done) if done and taken else amount
-        with spending(self._fork, token, pool, amount, self.address):
+        with spending(fork, asset, pool, amount, self.address):
             return act()
 
     def _liquidation(self, receipt: Receipt) -> Any:
         return self.market.pool.events(receipt, "LiquidationCall")[0].args
 
     def _paid_to_treasury(self, receipt: Receipt, asset: bytes, borrower: bytes) -> int:
-        a_token = self._fork.contract(self.market.reserve_data(asset).aToken, _A_TOKEN)
+        a_token = self._fork.contract(self.market.a_token(asset).address, _A_TOKEN)
         treasury = a_token.RESERVE_TREASURY_ADDRESS()
         moved = (event.args for event in a_token.events(receipt, "Transfer"))
         return sum(each.value for each in moved if each[0] == borrower and each.to == treasury)

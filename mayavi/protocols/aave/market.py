@@ -29,6 +29,9 @@ from mayavi.protocols.tokens import Erc20
 from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from mayavi.evm.abi.contract import BoundFunction, Contract
     from mayavi.evm.fork import Fork
     from mayavi.protocols.aave.rules.v30 import RulesV30
@@ -78,7 +81,7 @@ class AaveV3:
         self.fork = fork
         self.pool: Contract = fork.contract(place, self.pool_abi)
         self._oracle: Contract | None = None
-        self._tokens: dict[bytes, bytes] | None = None
+        self._tokens: dict[bytes, tuple[Erc20, Erc20]] | None = None
         require_contract(fork, place, f"pool of {self.title}", *self._identifying_reads())
 
     def _identifying_reads(self) -> tuple[BoundFunction, ...]:
@@ -120,6 +123,8 @@ class AaveV3:
 
     def address_of(self, asset: AddressLike) -> bytes:
         """Return the address of a reserve asset; raise `UnknownName` with the nearest names for any other."""
+        if self._tokens and type(asset) is bytes and asset in self._tokens:
+            return asset
         if not isinstance(asset, str) or asset[:2] in ("0x", "0X") or asset in self.fork.labels:
             address = self.fork.address_of(asset)
             if (self._tokens and address in self._tokens) or self._is_reserve(address):
@@ -137,20 +142,23 @@ class AaveV3:
 
     def a_token(self, asset: AddressLike) -> Erc20:
         """Return the aToken of `asset`, the receipt for supplied tokens."""
-        return self._token_of_reserve(asset, self.token_words[0])
+        return self._tokens_of_reserve(asset)[0]
 
     def variable_debt_token(self, asset: AddressLike) -> Erc20:
         """Return the variable debt token of `asset`."""
-        return self._token_of_reserve(asset, self.token_words[1])
+        return self._tokens_of_reserve(asset)[1]
 
-    def _token_of_reserve(self, asset: AddressLike, word: int) -> Erc20:
+    def _tokens_of_reserve(self, asset: AddressLike) -> tuple[Erc20, Erc20]:
+        """Return the aToken and the variable debt token."""
         address = self.address_of(asset)
         known = None if self._tokens is None else self._tokens.get(address)
         if known is None:
-            known = self._reserve_words(address)
-            if self._tokens is not None and any(known[32 * self.token_words[0] :][:32]):
+            words = self._reserve_words(address)
+            places = [words[32 * word + 12 : 32 * word + 32] for word in self.token_words]
+            known = Erc20(self.fork, places[0]), Erc20(self.fork, places[1])
+            if self._tokens is not None and any(places[0]):
                 self._tokens[address] = known
-        return Erc20(self.fork, known[32 * word + 12 : 32 * word + 32])
+        return known
 
     def remember_tokens(self) -> None:
         """Read the tokens of a reserve once from now on: right as long as no reserve is dropped and listed again."""
@@ -170,6 +178,10 @@ class AaveV3:
     def reserve_data(self, address: bytes) -> Any:
         """Return the pool's `getReserveData` of a reserve; all fields are zero for any other address."""
         return self.pool.getReserveData(address)
+
+    def configuration_word(self, address: bytes) -> int:
+        """Return `reserve_data(address).configuration`, its first word, without decoding the rest."""
+        return int.from_bytes(self._reserve_words(address)[:32])
 
     def configuration(self, data: Any) -> Configuration:
         """Return the parameters in `reserve_data`, without those that the pool's code does not know."""
@@ -295,16 +307,20 @@ class AaveV3:
                 "account_data takes a list of accounts, not a single one",
                 "give a list, `account_data([…])`, or use `market.account(…).data()`",
             )
+        from mayavi.evm.words import address_words, known_address_words  # NumPy, which single accounts do not need
+
+        if type(accounts) is tuple and {*map(type, accounts)} == {bytes}:
+            words, key = known_address_words(accounts), ("account data", self.pool.address, accounts)
+            if words is not None:
+                return self.fork.read_once(key, lambda: self._read_accounts(words))
         places = accounts if are_addresses(accounts) else [address_on(self.fork, each) for each in accounts]
         key = "account data", self.pool.address, tuple(places)
-        return self.fork.read_once(key, lambda: self._read_accounts(places))
+        return self.fork.read_once(key, lambda: self._read_accounts(address_words(places)))
 
-    def _read_accounts(self, places: Sequence[bytes]) -> AccountsData:
-        from mayavi.evm.words import address_words  # with NumPy, which single accounts do not need
-
+    def _read_accounts(self, places: NDArray[np.uint8]) -> AccountsData:
         calldata, count = self.pool.getUserAccountData.encode(ZERO_ADDRESS), len(AccountData._fields)
         with explain_missing_prices(self):
-            columns = self.fork.call_words(self.pool.address, calldata, {4: address_words(places)}, returns=count)
+            columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=count)
         return AccountsData(*columns)
 
     def _reserve(self, address: bytes, data: Any, oracle: Contract) -> Reserve:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mayavi.evm.address import checksum
@@ -53,6 +54,7 @@ class Configuration:
     """eMode category of the asset, 0 for none. Since V3.2 an asset may be in several: see `AaveV3.emode`."""
 
     @classmethod
+    @lru_cache(maxsize=1024)  # words change with governance only, and are read in every block
     def of(cls, word: int, generation: Generation | None = None) -> Configuration:
         """Decode the pool's configuration word; bits that `generation` does not use any more are off."""
         isolation = generation is None or generation.isolation

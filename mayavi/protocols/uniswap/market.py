@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mayavi.errors import ActionRefused, BadArgument, BadInteger, CallReverted, MissingStateError, UnknownName
@@ -12,6 +13,7 @@ from mayavi.evm.arguments import word
 from mayavi.protocols.arguments import address_on, amount_list, chain_name, require_fork
 from mayavi.protocols.revert_context import reason_text
 from mayavi.protocols.tokens import Erc20, spending
+from mayavi.protocols.uniswap.amount_quoter import AmountQuoter
 from mayavi.protocols.uniswap.liquidity import Amounts
 from mayavi.protocols.uniswap.pool import LiquidityRange, Tick, UniswapV3Pool
 from mayavi.protocols.uniswap.position import Minted, UniswapV3Position, mint
@@ -136,6 +138,15 @@ class UniswapV3:
             Route.of(self.fork, route), amount_list(amounts_out), sqrt_price_limit_x96, exact_input=False
         )
 
+    def amounts_out(self, route: RouteLike, amounts_in: Iterable[int], *, sqrt_price_limit_x96: int = 0) -> list[int]:
+        """Return `amount_out` of `quote_exact_inputs`, which is faster without the rest of a quote."""
+        way, amounts = Route.of(self.fork, route), amount_list(amounts_in)
+        return self._amounts(way, amounts, sqrt_price_limit_x96, exact_input=True)
+
+    def amount_in(self, route: RouteLike, amount_out: int, *, sqrt_price_limit_x96: int = 0) -> int:
+        """Return `amount_in` of `quote_exact_output`, which is faster without the rest of a quote."""
+        return self._amounts(Route.of(self.fork, route), [amount_out], sqrt_price_limit_x96, exact_input=False)[0]
+
     # -- swaps --------------------------------------------------------------------------------------------------------
 
     def swap_exact_input(
@@ -174,7 +185,7 @@ class UniswapV3:
         `recipient` defaults to the sender, `deadline` (a Unix time) to this block.
         """
         way = Route.of(self.fork, route)
-        needed = self._quotes(way, [amount_out], sqrt_price_limit_x96, exact_input=False)[0].amount_in
+        needed = self._amounts(way, [amount_out], sqrt_price_limit_x96, exact_input=False)[0]
         bound = needed if max_amount_in is None else word(max_amount_in)
         return self._swap(way, amount_out, bound, needed, False, sender, recipient, deadline, sqrt_price_limit_x96)
 
@@ -210,6 +221,19 @@ class UniswapV3:
         return UniswapV3Position.held_by(self.fork, owner)
 
     # -- internals ----------------------------------------------------------------------------------------------------
+
+    def _amounts(self, route: Route, amounts: list[int], limit: int, *, exact_input: bool) -> list[int]:
+        self._check(route, amounts, limit, exact_input=exact_input)
+        if self._amount_quoter is not None:
+            found = self._amount_quoter.amounts(route, amounts, limit, exact_input=exact_input)
+            if found is not None:
+                return found
+        quotes = self._quotes(route, amounts, limit, exact_input=exact_input)
+        return [quote.amount_out if exact_input else quote.amount_in for quote in quotes]
+
+    @cached_property
+    def _amount_quoter(self) -> AmountQuoter | None:
+        return AmountQuoter.find(self.fork, self.factory.address)
 
     def _quotes(self, route: Route, amounts: list[int], limit: int, *, exact_input: bool) -> list[Quote]:
         self._check(route, amounts, limit, exact_input=exact_input)
@@ -247,7 +271,8 @@ class UniswapV3:
         deadline: int | None,
         limit: int,
     ) -> Swap:
-        payer, router = address_on(self.fork, sender), self._router()
+        payer = sender if type(sender) is bytes and len(sender) == 20 else address_on(self.fork, sender)
+        router = self._router()
         with spending(self.fork, route.token_in, router.address, spent, payer):
             try:
                 receipt = router.swap(
@@ -263,7 +288,7 @@ class UniswapV3:
             except CallReverted as error:
                 raise self._explain(error, "a swap", route, exact_input, amount, bound, limit) from None
         # Swap events come in route order for exact input and exact output alike.
-        swaps = [log.data for log in receipt.logs if _SWAP.matches(log)]
+        swaps = [data for _, topics, data in receipt.logs if topics and topics[0] == _SWAP.topic and len(topics) == 3]
         first, last = (_moved(swaps[at]) for at in (0, -1))
         return Swap(max(first), -min(last), receipt)
 

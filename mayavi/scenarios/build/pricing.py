@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mayavi.markets.price_paths import PricePaths
     from mayavi.markets.process import PriceProcess
     from mayavi.markets.series import Series
+    from mayavi.protocols.aave.market import AaveV3
 
 E8 = 10**8
 
@@ -100,13 +101,16 @@ def opening_gaps_wad(config: ScenarioConfig, fork: Fork, prices: PricePaths | No
     return gaps
 
 
-def oracle_usd_e8(fork: Fork, symbol: str) -> int:
-    """Return the price of `symbol` by Aave's oracle, else by its Chainlink feed, in dollars with eight decimals."""
+def oracle_usd_e8(fork: Fork, symbol: str, market: AaveV3 | None = None) -> int:
+    """Return the price of `symbol` by Aave's oracle, else by its Chainlink feed, in dollars with eight decimals.
+
+    `market` is Aave on this fork, if it is open already.
+    """
     from mayavi.protocols.aave.market import AaveV3
     from mayavi.protocols.chainlink.price_feed import PriceFeed
 
     try:
-        return AaveV3(fork).price_usd_e8(symbol)
+        return (market or AaveV3(fork)).price_usd_e8(symbol)
     except UnknownName:
         feed = PriceFeed(fork, f"Chainlink.{symbol}/USD")
         return feed.answer * E8 // int(10**feed.decimals)

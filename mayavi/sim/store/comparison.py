@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from mayavi.sim.rows import ActionRow, KpiRow, SnapshotRow
+from mayavi.sim.rows import ActionRow, KpiRow, SnapshotRow, row_fields
 
 if TYPE_CHECKING:
     from mayavi.sim.store.store import RunRecord, Store
@@ -96,8 +96,9 @@ def _first_difference(store: Store, a: str, b: str) -> RowDifference | None:
         for place, (left, right) in enumerate(zip_longest(*rows)):
             if left != right:
                 there: Recorded = left or right
-                names = type(there).__dataclass_fields__
-                unequal = tuple(name for name in names if getattr(left, name, None) != getattr(right, name, None))
+                unequal = tuple(
+                    name for name in row_fields(there) if getattr(left, name, None) != getattr(right, name, None)
+                )
                 found.append(RowDifference(table, place, there.step, left, right, unequal))
                 break
     return min(found, key=lambda each: each.step, default=None)

@@ -75,7 +75,7 @@ class MeteredFork:
         self.gas_used = self.fork.send(to, data, sender, value=value).gas_used
 
     def deploy(self, initcode: bytes, /, *, sender: bytes) -> bytes:
-        receipt = Receipt.of(self.fork._evm.transact(None, initcode, sender, 0, None))
+        receipt = Receipt(self.fork._evm.transact(None, initcode, sender, 0, None))
         assert receipt.created is not None
         self.gas_used = receipt.gas_used
         return receipt.created

@@ -68,6 +68,7 @@ def test_all_forty_exact_input_quotes_are_those_of_the_chain(uniswap: UniswapV3,
     assert len(quotes) == 40
     for route, amount, on_chain in quotes:
         assert uniswap.quote_exact_input(route, amount).amount_out == on_chain, (route, amount)
+        assert uniswap.amounts_out(route, [amount]) == [on_chain], (route, amount)
 
 
 def test_all_forty_exact_output_quotes_are_those_of_the_chain(uniswap: UniswapV3, recorded: dict[str, Any]) -> None:
@@ -77,6 +78,7 @@ def test_all_forty_exact_output_quotes_are_those_of_the_chain(uniswap: UniswapV3
     for route, amount, on_chain in quotes:
         limit = LOWEST_ROOT if route[0] == "WBTC" else HIGHEST_ROOT
         assert uniswap.quote_exact_output(route, amount, sqrt_price_limit_x96=limit).amount_in == on_chain, route
+        assert uniswap.amount_in(route, amount, sqrt_price_limit_x96=limit) == on_chain, route
 
 
 def test_a_swap_pays_what_the_chain_quoted(uniswap: UniswapV3, recorded: dict[str, Any]) -> None:

@@ -209,7 +209,7 @@ def test_amounts_are_told_in_whole_tokens_as_far_as_their_decimals_are_known(tmp
     info, path = info_of(), tmp_path / "runs.duckdb"
     moment = snapshots_of(0)[0]
     figures = [
-        replace(moment, subject=subject, metric=metric, unit=unit)
+        moment._replace(subject=subject, metric=metric, unit=unit)
         for subject, metric, unit in (
             ("AaveV3.USDC", "supplied", "e6"),
             ("UniswapV3.WETH/USDC.500", "balance_WETH", "e18"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from mayavi.agents.base import Agent, World
 from mayavi.errors import BadScenario
@@ -15,6 +16,10 @@ from mayavi.scenarios.build.pricing import oracle_usd_e8
 from mayavi.scenarios.models.agents.trading import Arbitrageur, CurveHolders, LaunchTrader, Traders, VestingRecipient
 from mayavi.scenarios.models.config import pool_tokens
 
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.protocols.aave.market import AaveV3
+
 V4_PREFIX = "UniswapV4."
 
 
@@ -23,6 +28,8 @@ class OutsidePrice:
     """Price of a token off chain: from the run's price processes, otherwise from the oracle on chain."""
 
     drawn: frozenset[str]
+    _markets: list[AaveV3] = field(init=False, repr=False, compare=False, default_factory=list)
+    """Aave on the chain of the last question."""
 
     def usd_e8(self, world: World, token: str) -> int:
         """Return the price in dollars with eight decimals."""
@@ -30,7 +37,14 @@ class OutsidePrice:
 
         if token in self.drawn:
             return to_usd_e8(world.price_usd(token))
-        return world.observe(("oracle", token), lambda: oracle_usd_e8(world.fork, token))
+        return world.observe(("oracle", token), lambda: oracle_usd_e8(world.fork, token, self._market(world.fork)))
+
+    def _market(self, fork: Fork) -> AaveV3 | None:
+        from mayavi.protocols.aave.market import AaveV3
+
+        if not self._markets or self._markets[0].fork is not fork:
+            self._markets[:] = [AaveV3(fork)] if f"{AaveV3.prefix}.Pool" in fork.labels else []
+        return self._markets[0] if self._markets else None
 
 
 @agent_kind(Arbitrageur)

@@ -15,7 +15,7 @@ def action_row(row: Mapping[str, Any]) -> ActionRow:
 
 def snapshot_row(row: Mapping[str, Any]) -> SnapshotRow:
     """Convert a row of `market_snapshots` to the row the simulation made."""
-    return SnapshotRow(**{name: row[name] for name in SnapshotRow.__dataclass_fields__})
+    return SnapshotRow(**{name: row[name] for name in SnapshotRow._fields})
 
 
 def account_row(row: Mapping[str, Any]) -> AccountRow:

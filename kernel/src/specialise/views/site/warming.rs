@@ -20,9 +20,10 @@ use crate::{
     trace::{End, Guard},
 };
 
-/// Replays of a path after which it becomes code; calls that its code refused after which it is compiled again, for
+/// Replays of a path after which it becomes code, more of them where it is long; calls that its code refused after which it is compiled again, for
 /// wider values; and how often.
 const WARM: u32 = 192;
+const OPERATIONS_A_REPLAY: usize = 2;
 const REFUSED: u32 = 512;
 const MOST_VERSIONS: u32 = 6;
 /// Paths of one site that become code.
@@ -42,6 +43,8 @@ pub struct Known {
     rows: Vec<Vec<U256>>,
     /// What is to be compiled next, once there are rows enough.
     draft: Option<(Lowered, Function)>,
+    /// Replays that pay for compiling it the first time.
+    due: u32,
     /// Code that is on its way, and the one in use.
     coming: Option<Ready>,
     pub code: Option<Ready>,
@@ -65,6 +68,7 @@ impl Known {
             compared: 0,
             rows: Vec::new(),
             draft: None,
+            due: WARM,
             coming: None,
             code: None,
             versions: 0,
@@ -100,7 +104,7 @@ impl Paths {
         let known = &mut known[path];
         known.hits += 1;
         known.walked += 1;
-        let due = if known.versions == 0 { WARM } else { REFUSED };
+        let due = if known.versions == 0 { known.due } else { REFUSED };
         if known.walked < due || known.coming.is_some() {
             return;
         }
@@ -108,7 +112,12 @@ impl Paths {
             let many = known.versions == 0 && *codes >= MOST_CODES || known.versions >= MOST_VERSIONS;
             let (false, End::Output(text)) = (many, tree.end(known.step)) else { return };
             *codes += usize::from(known.versions == 0);
-            known.draft = Some(Lowered::new(&tree.graph, kinds, &known.guards, text));
+            let draft = Lowered::new(&tree.graph, kinds, &known.guards, text);
+            known.due = WARM.max((draft.1.nodes.len() / OPERATIONS_A_REPLAY) as u32);
+            known.draft = Some(draft);
+            if known.versions == 0 && known.walked < known.due {
+                return;
+            }
         }
         let Some((lowered, function)) = known.draft.take() else { return };
         known.rows.push(lowered.inputs().map(|node| values.get(node)).collect());
