@@ -17,6 +17,7 @@ from benchmarks.startup import command, run
 from benchmarks.timing import Timing, in_turns
 
 ROWS, QUICK_ROWS = 1_024, 16
+QUICK_HORIZON = 24
 ROUNDS = 5
 PATHS, QUICK_PATHS = 1_024, 8
 EPISODES, QUICK_EPISODES = 10_000, 100
@@ -70,14 +71,15 @@ def environment(section: Section, effort: Effort) -> None:
     import mayavi.gym_env  # noqa: F401  (gymnasium knows its environments from here on)
 
     rows = QUICK_ROWS if effort.quick else ROWS
-    batches = {threads: _Batch(rows, threads) for threads in sorted({1, CORES})}
-    plain = gymnasium.make("mayavi/RWAYield-v0")
+    shorter: dict[str, Any] = {"horizon": QUICK_HORIZON} if effort.quick else {}
+    batches = {threads: _Batch(rows, threads, **shorter) for threads in sorted({1, CORES})}
+    plain = gymnasium.make("mayavi/RWAYield-v0", **shorter)
     plain.reset(seed=1)
     contestants: dict[str, Callable[[], float]] = {}
     for threads, batch in batches.items():
         contestants |= {f"steps {threads}": batch.steps, f"episodes {threads}": batch.episodes}
     contestants["plain"] = partial(_plain_episode, plain)
-    for each in contestants.values():
+    for each in () if effort.quick else contestants.values():
         each()
     timings = in_turns(contestants, effort.rounds(ROUNDS))
     for threads in batches:
@@ -103,11 +105,17 @@ def _pace(what: str, timing: Timing) -> Row:
 class _Batch:
     """Vector environment that rebalances to thirds: no row is ruined, so rows stay in step."""
 
-    def __init__(self, rows: int, threads: int) -> None:
+    def __init__(self, rows: int, threads: int, **settings: Any) -> None:
         from mayavi.gym_env.registry import make_vector
 
         self.env = make_vector(
-            "rwa", num_envs=rows, exact_info=False, threads=threads, autoreset_mode="disabled", stop_drawdown=0.99
+            "rwa",
+            num_envs=rows,
+            exact_info=False,
+            threads=threads,
+            autoreset_mode="disabled",
+            stop_drawdown=0.99,
+            **settings,
         )
         self.rows, self.horizon = rows, int(self.env.env.config.horizon)
         self.env.reset(seed=1)

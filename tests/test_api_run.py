@@ -27,6 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     )
 
 
+@pytest.mark.slow(0.3)
 def test_a_run_has_its_rows_and_figures_at_hand(run) -> None:
     assert (run.scenario, run.chain, run.seed, run.steps, run.status) == ("depeg_cascade", "base", 7, 4, "finished")
     actions = run.actions.df()

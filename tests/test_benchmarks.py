@@ -158,12 +158,14 @@ class TestReplayed:
 
 
 class TestCommand:
+    @pytest.mark.slow(0.3)
     def test_an_unknown_benchmark_is_refused_with_the_known_ones(self, repository: Path) -> None:
         finished = run_benchmarks(repository, "--only", "calls,tulips")
         assert finished.returncode == 2
         known = "startup, calls, batch, peers, codec, codegen, fleet, specialise, sim, rl, scenario_env, rwa, blocks"
         assert f"unknown benchmark 'tulips'; there are: {known}" in finished.stderr
 
+    @pytest.mark.slow(0.4)
     @pytest.mark.parametrize("name", ["blocks", "witness"])
     def test_without_the_cases_the_replay_says_why_it_is_skipped(
         self, repository: Path, tmp_path: Path, name: str

@@ -113,6 +113,7 @@ def test_the_set_up_compiles_the_package_where_python_writes_no_bytecode(checkou
     assert "python -m compileall -q mayavi" in (checkout.root / "ran").read_text()
 
 
+@pytest.mark.slow(0.3)
 def test_all_tests_have_a_worker_more_than_cores_unless_told_otherwise(
     checkout: Checkout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +170,7 @@ def test_the_set_up_mends_what_was_removed_and_nothing_else(checkout: Checkout, 
     assert checkout.make("setup") == []
 
 
+@pytest.mark.slow(0.4)
 def test_the_nodes_are_installed_for_the_tests_alone(checkout: Checkout) -> None:
     checkout.make("setup")
     assert not any(map(checkout.has, NODES))
@@ -278,6 +280,7 @@ class TestChromium:
         assert (found.returncode, found.stdout) == (1, "")
         assert "MAYAVI_CHROMIUM names 'chronium'" in found.stderr
 
+    @pytest.mark.slow(0.3)
     def test_all_tests_look_for_it_and_the_fast_ones_do_not(self, checkout: Checkout) -> None:
         look = checkout.root / "tools/chromium"
         look.write_text(f'#!/bin/sh\necho chromium >>"{checkout.root}/ran"\n')
@@ -287,6 +290,7 @@ class TestChromium:
         assert "chromium\n" not in (checkout.root / "ran").read_text()
 
 
+@pytest.mark.slow(0.3)
 def test_a_kernel_that_does_not_load_is_built_anew_after_a_clean(checkout: Checkout) -> None:
     checkout.make("setup")
     (checkout.root / "mayavi/_kernel.abi3.so").write_text("damaged")

@@ -112,6 +112,7 @@ def test_links_and_anchors_lead_somewhere(each: Page) -> None:
     assert dead == []
 
 
+@pytest.mark.slow(0.3)
 def test_every_page_that_the_sources_name_exists() -> None:
     missing = []
     for folder in ("mayavi", "tests", "tools", "benchmarks", "examples"):

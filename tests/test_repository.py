@@ -114,6 +114,7 @@ def test_a_missing_tool_is_named_with_the_way_to_get_it(
     assert words in finished.stderr
 
 
+@pytest.mark.slow(0.3)
 def test_the_readme_shows_what_the_demo_prints(repository: Path, run_mayavi, tmp_path: Path) -> None:
     readme = (repository / "README.md").read_text(encoding="utf-8")
     printed = run_mayavi("demo", cwd=tmp_path).stdout

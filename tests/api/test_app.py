@@ -171,6 +171,7 @@ def test_metrics_count_requests_jobs_and_limits(server: LiveServer) -> None:
     assert "/nowhere" not in answer.text  # paths of strangers make no new series
 
 
+@pytest.mark.slow(0.4)
 def test_the_page_of_the_service_lists_every_route_and_metric(server: LiveServer, repository: Path) -> None:
     page = (repository / "docs/reference/service.md").read_text()
     written = dict(re.findall(r"^\| `([A-Z]+ /[^`]*)` \| `?(open|read|full)`? \|", page, re.M))

@@ -117,6 +117,7 @@ def test_only_reading_is_allowed(client: httpx.Client) -> None:
     assert client.post("/app/").status_code == 405
 
 
+@pytest.mark.slow(0.3)
 def test_the_openapi_document_that_the_types_of_the_dashboard_are_made_of_is_current(repository: Path) -> None:
     sys.path.insert(0, str(repository / "tools"))
     try:

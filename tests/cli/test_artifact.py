@@ -68,6 +68,7 @@ def test_what_is_no_bundle_and_no_run_is_refused(run_mayavi, kept: tuple[Path, s
     assert "there is no folder" in nowhere.stderr
 
 
+@pytest.mark.slow(0.5)
 def test_a_run_on_another_block_is_verified_there(run_mayavi, tmp_path: Path) -> None:
     store, bundle = str(tmp_path / "runs.duckdb"), str(tmp_path / "dated.zip")
     assert run_mayavi("run", "aave_borrower", "--block", "17666333", "--store", store).returncode == 0

@@ -27,6 +27,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.slow(0.3)
 def test_rules_alone_are_told_compared_and_drawn(run_mayavi, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = run_mayavi("backtest", "rwa", *FEW, "--html", str(page))
@@ -49,6 +50,7 @@ def test_one_rule_is_compared_with_nobody(run_mayavi) -> None:
     assert done.stdout.splitlines()[-1].split()[0] == "hindsight"
 
 
+@pytest.mark.slow(0.3)
 def test_a_verdict_that_claims_nothing_says_why(run_mayavi) -> None:
     few = ("--episodes", "3", "--set", "horizon=24", "--against", "buy_and_hold,usdy_only")
     done = run_mayavi("backtest", "rwa", *few)
@@ -179,6 +181,7 @@ def test_a_policy_is_played_and_one_of_other_observations_refused(run_mayavi, tm
     assert "trained on another observation space: it observes 18 numbers" in json.loads(other.stdout)["error"]
 
 
+@pytest.mark.slow(0.3)
 def test_without_the_extra_it_says_which_one() -> None:
     code = "import sys; sys.modules['gymnasium'] = None; from mayavi.cli import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(

@@ -32,6 +32,7 @@ def back_up(run_mayavi, service: Path, *more: str):
     return run_mayavi("backup", str(service / "backup"), *places, *more)
 
 
+@pytest.mark.slow(0.3)
 def test_a_backup_has_keys_queue_and_runs(run_mayavi, service: Path) -> None:
     finished = back_up(run_mayavi, service, "--json")
     assert finished.returncode == 0, finished.stderr

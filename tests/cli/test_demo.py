@@ -59,6 +59,7 @@ def test_the_health_factor_follows_price_and_debt(played: dict) -> None:
         )
 
 
+@pytest.mark.slow(0.3)
 def test_the_seed_decides_the_price_and_the_digest(run_mayavi, folder: Path, played: dict) -> None:
     again = json.loads(run_mayavi("demo", "--seed", "7", "--json", cwd=folder).stdout)
     other = json.loads(run_mayavi("demo", "--seed", "8", "--json", cwd=folder).stdout)
@@ -75,6 +76,7 @@ def test_the_number_of_steps_can_be_chosen(run_mayavi, folder: Path, played: dic
     assert shorter["steps"] == played["steps"][:3]
 
 
+@pytest.mark.slow(0.3)
 def test_the_run_is_stored_with_what_the_table_shows(run_mayavi, folder: Path, played: dict) -> None:
     store = Store(folder / "data/runs/runs.duckdb")
     record = store.run(played["run_id"])
@@ -104,6 +106,7 @@ def test_its_report_names_the_command_that_repeats_it(folder: Path, played: dict
     assert page.verdict.badge == "SOLVENT"
 
 
+@pytest.mark.slow(0.4)
 def test_the_store_can_be_chosen_and_a_store_that_cannot_be_used_is_no_reason_to_stop(
     run_mayavi, tmp_path: Path
 ) -> None:

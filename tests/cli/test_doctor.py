@@ -14,6 +14,7 @@ def findings(finished) -> dict[str, dict]:
     return {each["name"]: each for each in json.loads(finished.stdout)["findings"]}
 
 
+@pytest.mark.slow(0.3)
 def test_a_working_checkout_is_healthy(run_mayavi) -> None:
     finished = run_mayavi("doctor", "--json")
     assert finished.returncode == 0, finished.stdout
@@ -51,6 +52,7 @@ def test_tools_and_a_replica_that_are_absent_do_no_harm(run_mayavi, tmp_path: Pa
     assert found["replica ethereum"]["mend"] == "mayavi world build ethereum"
 
 
+@pytest.mark.slow(0.3)
 def test_the_key_in_an_rpc_address_is_never_shown(run_mayavi) -> None:
     finished = run_mayavi("doctor", env={"MAYAVI_RPC_URL": "https://node.example/v2/very-secret-key"})
     assert "MAYAVI_RPC_URL" in finished.stdout
@@ -68,6 +70,7 @@ def test_a_torch_without_cuda_is_named_beside_a_gpu(version: str | None, status:
     assert bool(found.mend) == (status != "ok")
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("address", ["garbage", "wss://node.example/v2/very-secret-key", "https://", "http://a b"])
 def test_an_rpc_address_that_cannot_be_one_is_broken(run_mayavi, address: str) -> None:
     finished = run_mayavi("doctor", "--json", env={"MAYAVI_RPC_URL": address, "MAYAVI_RPC_URL_BASE": "http://node"})
@@ -96,6 +99,7 @@ def test_a_damaged_replica_is_broken_until_it_is_built_again(run_mayavi, tmp_pat
     assert findings(run_mayavi("doctor", "--json", env=here))["replica ethereum"]["status"] == "ok"
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("place", ["file", "file/below", "folder"])
 def test_a_cache_folder_that_cannot_be_used_is_broken(run_mayavi, tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("a file where a folder should be")
@@ -109,6 +113,7 @@ def test_a_cache_folder_that_cannot_be_used_is_broken(run_mayavi, tmp_path: Path
     assert "MAYAVI_CACHE_DIR" in cache["mend"]
 
 
+@pytest.mark.slow(0.3)
 def test_a_cache_folder_nobody_made_yet_is_fine_and_is_not_made(run_mayavi, tmp_path: Path) -> None:
     finished = run_mayavi("doctor", "--json", env={"MAYAVI_CACHE_DIR": str(tmp_path / "a" / "b")})
     assert findings(finished)["cache"]["status"] == "ok"

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 KEY = re.compile(r"mvk_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
 
 
@@ -39,6 +41,7 @@ def test_keys_are_created_listed_and_revoked(run_mayavi, tmp_path: Path) -> None
     assert "never" in table
 
 
+@pytest.mark.slow(0.3)
 def test_mistakes_are_explained(run_mayavi, tmp_path: Path) -> None:
     data = ("--data", str(tmp_path / "service"))
     nowhere = run_mayavi("keys", "list", *data)

@@ -49,6 +49,7 @@ def test_the_tests_that_it_writes_pass_as_written(folder: Path) -> None:
     assert "12 passed" in finished.stdout
 
 
+@pytest.mark.slow(0.3)
 def test_the_agent_runs_as_the_command_says(run_mayavi: RunMayavi, folder: Path, tmp_path: Path) -> None:
     place = ("--store", str(tmp_path / "runs.duckdb"))
     finished = run_mayavi("run", "my_agent.yaml", "--seed", "7", "--json", *place, cwd=folder)

@@ -58,6 +58,7 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "runs.duckdb"
 
 
+@pytest.mark.slow(0.3)
 def test_show_says_whose_step_raised_what_and_where(run_mayavi, store: Path) -> None:
     run_id = stored(store)
     shown = run_mayavi("runs", "show", run_id, "--store", str(store))

@@ -51,6 +51,7 @@ def test_a_grid_reaches_a_parameter(run_mayavi, folder: Path) -> None:
     assert found == {f"{threshold}=81%": 1, f"{threshold}=86%": 0}
 
 
+@pytest.mark.slow(0.4)
 def test_a_refused_book_and_a_refused_parameter_exit_with_2(run_mayavi, folder: Path) -> None:
     (folder / "book.csv").write_text(BOOK.replace("17_000", "24_000"), encoding="utf-8")
     refused = run_mayavi("run", "crash.yaml", cwd=folder)

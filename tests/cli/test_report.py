@@ -38,6 +38,7 @@ def test_a_report_is_written_beside_its_name(run_mayavi, store: Path, tmp_path: 
     assert (document["kind"], document["pdf"], document["badge"]) == ("run", None, "SOLVENT")
 
 
+@pytest.mark.slow(0.3)
 def test_an_unknown_id_is_a_misuse(run_mayavi, store: Path) -> None:
     finished = run_mayavi("report", "nothing", "--store", str(store))
     assert finished.returncode == 2
@@ -45,6 +46,7 @@ def test_an_unknown_id_is_a_misuse(run_mayavi, store: Path) -> None:
     assert "`mayavi runs list`" in finished.stderr
 
 
+@pytest.mark.slow(0.5)
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_run_of_an_older_schema_has_a_page(run_mayavi, tmp_path: Path, version: int) -> None:
     make_database(tmp_path / "runs.duckdb", version)
@@ -64,6 +66,7 @@ def test_a_newer_schema_is_refused(run_mayavi, tmp_path: Path) -> None:
     assert "schema version 99" in finished.stderr
 
 
+@pytest.mark.slow(0.5)
 def test_a_place_that_cannot_be_written_is_an_error(run_mayavi, store: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     finished = run_mayavi("report", "latest", "--store", str(store), "--out", str(tmp_path / "file" / "a.html"))
@@ -75,6 +78,7 @@ def test_a_place_that_cannot_be_written_is_an_error(run_mayavi, store: Path, tmp
     assert "does not end in .html" in wrong.stderr
 
 
+@pytest.mark.slow(0.5)
 def test_a_pdf_is_an_option_and_a_folder_gets_the_file(run_mayavi, store: Path, tmp_path: Path) -> None:
     wrong = run_mayavi("report", "latest", "--store", str(store), "--out", "x.pdf")
     assert wrong.returncode == 2
@@ -87,6 +91,7 @@ def test_a_pdf_is_an_option_and_a_folder_gets_the_file(run_mayavi, store: Path, 
         assert f"no browser could be opened; the page is at {page.as_uri()}" in finished.stderr
 
 
+@pytest.mark.slow(0.3)
 def test_hints_name_what_makes_a_result(store: Path, tmp_path: Path) -> None:
     empty = Places(tmp_path / "none.duckdb", tmp_path / "models")
     with pytest.raises(UnknownRun) as unknown:
@@ -100,6 +105,7 @@ def test_hints_name_what_makes_a_result(store: Path, tmp_path: Path) -> None:
     assert wrong.value.hint == "kinds are file, run, sweep and training"
 
 
+@pytest.mark.slow(0.4)
 def test_latest_is_the_sweep_if_the_newest_run_is_part_of_one(tmp_path: Path) -> None:
     place = tmp_path / "runs.duckdb"
     places, store = Places(place), Store(place)
@@ -143,6 +149,7 @@ def test_a_run_shows_its_report_in_a_notebook(store: Path, tmp_path: Path) -> No
     assert report.save(tmp_path / "r.html").read_text(encoding="utf-8") == report.html
 
 
+@pytest.mark.slow(0.5)
 def test_the_demo_ends_with_its_report(run_mayavi, tmp_path: Path) -> None:
     finished = run_mayavi("demo", "--seed", "7", cwd=tmp_path)
     assert "report data/reports/demo-seed-7.html" in finished.stdout

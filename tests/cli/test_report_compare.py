@@ -27,6 +27,7 @@ def test_a_comparison_is_written(run_mayavi, store: Path, tmp_path: Path) -> Non
     assert "agents.borrowers.count" in (tmp_path / "comparison.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow(0.3)
 def test_a_sweep_is_reported_by_its_id(run_mayavi, store: Path, tmp_path: Path) -> None:
     done = run_mayavi("report", SWEEP, "--store", str(store), "--out", str(tmp_path / "sweep.html"))
     assert done.returncode == 0, done.stderr

@@ -13,6 +13,7 @@ from mayavi.sim.store import Store
 SMALL = ("depeg_cascade", "--steps", "4", "--set", "agents.borrowers.count=6", "--set", "prices.WETH.at=1")
 
 
+@pytest.mark.slow(0.3)
 def test_a_run_says_its_id_first_and_last_and_is_stored(run_mayavi, tmp_path: Path) -> None:
     store = tmp_path / "runs.duckdb"
     finished = run_mayavi("run", *SMALL, "--seed", "7", "--store", str(store))
@@ -88,6 +89,7 @@ def test_the_same_seed_gives_the_same_digest_on_any_number_of_threads(run_mayavi
     assert digest("--seed", "8") != first
 
 
+@pytest.mark.slow(0.6)
 def test_another_chain_and_a_snapshot_of_it_give_the_same_run(run_mayavi, tmp_path: Path) -> None:
     world, store = tmp_path / "base.snapshot", str(tmp_path / "runs.duckdb")
     assert run_mayavi("world", "build", "base", "--output", str(world)).returncode == 0
@@ -173,6 +175,7 @@ def test_what_cannot_be_run_is_a_misuse_and_stores_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow(0.4)
 @pytest.mark.parametrize("command", [("run", *SMALL), ("sweep", *SMALL, "--steps", "4", "--seeds", "0:2")])
 def test_a_database_that_cannot_be_used_is_refused_before_anything_is_said_or_run(
     run_mayavi, tmp_path: Path, command: tuple[str, ...]

@@ -55,6 +55,7 @@ def test_a_misuse_exits_with_2_and_says_what_to_do(run_mayavi: RunMayavi, argume
     assert json.loads(failed.stdout.splitlines()[-1])["exit_code"] == 2
 
 
+@pytest.mark.slow(0.4)
 def test_new_writes_a_scenario_that_is_valid_and_its_schema(run_mayavi: RunMayavi, tmp_path: Path) -> None:
     finished = run_mayavi("scenarios", "new", "crash.yaml", cwd=tmp_path)
     assert finished.returncode == 0
@@ -76,6 +77,7 @@ def test_new_refuses_a_place_that_cannot_be(run_mayavi: RunMayavi, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow(0.3)
 def test_schema_is_printed_or_written(run_mayavi: RunMayavi, tmp_path: Path) -> None:
     printed = run_mayavi("scenarios", "schema")
     assert json.loads(printed.stdout)["title"] == "Mayavi scenario"

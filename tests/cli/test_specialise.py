@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 
+
+@pytest.mark.slow(0.5)
 def test_paths_of_a_function_are_shown_with_the_sources_of_their_guards(run_mayavi: Any) -> None:
     shown = run_mayavi("specialise", "show", "borrow", "--env", "aave", "--steps", "3000", "--json")
     assert shown.returncode == 0, shown.stderr
@@ -35,6 +38,7 @@ def test_an_environment_without_a_chain_is_refused(run_mayavi: Any) -> None:
     assert "stands on no chain" in shown.stderr
 
 
+@pytest.mark.slow(1)
 def test_runs_trainings_and_evaluations_say_how_much_was_replayed(run_mayavi: Any, tmp_path: Path) -> None:
     store, models = str(tmp_path / "runs.duckdb"), str(tmp_path / "models")
     run = run_mayavi("run", "aave_borrower", "--steps", "2", "--specialise", "check", "--stats", "--store", store)
@@ -52,6 +56,7 @@ def test_runs_trainings_and_evaluations_say_how_much_was_replayed(run_mayavi: An
     assert json.loads(told.stdout.splitlines()[-1])["specialise"]["mode"] == "off"
 
 
+@pytest.mark.slow(0.8)
 def test_an_environment_starts_with_the_paths_that_were_recorded_ahead(run_mayavi: Any, tmp_path: Path) -> None:
     from mayavi.cache_directory import default_cache_dir
 

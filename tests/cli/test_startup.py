@@ -258,6 +258,7 @@ except re.error as error:
 """
 
 
+@pytest.mark.slow(0.4)
 def test_what_the_library_compiles_from_text_is_compiled_once(tmp_path: Path) -> None:
     (tmp_path / "replicas").mkdir()  # nothing is kept where the cache is not in use
 
@@ -281,6 +282,7 @@ def test_what_the_library_compiles_from_text_is_compiled_once(tmp_path: Path) ->
     assert start()[0] == kept[0]
 
 
+@pytest.mark.slow(0.4)
 def test_package_metadata_is_read_on_use() -> None:
     statement = "from mayavi.cli.console.lazy_metadata import postpone_metadata; postpone_metadata(); import sys; "
     statement += "import importlib.metadata; from importlib.metadata import entry_points; import pydantic"

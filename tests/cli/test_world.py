@@ -14,6 +14,7 @@ from mayavi.evm.snapshot.file import read_info
 from mayavi.worlds.tables.market import load_market
 
 
+@pytest.mark.slow(0.8)
 def test_list_names_the_chains_and_whether_they_are_built(run_mayavi, tmp_path: Path) -> None:
     here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
     listed = json.loads(run_mayavi("world", "list", "--json", env=here).stdout)["worlds"]
@@ -78,6 +79,7 @@ def test_info_says_plainly_where_the_replica_differs_from_mainnet(run_mayavi) ->
         assert subject in differences
 
 
+@pytest.mark.slow(0.4)
 def test_the_names_listed_are_those_a_fork_has(run_mayavi, tmp_path: Path) -> None:
     here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
     labels = Fork.replica("ethereum").labels
@@ -99,6 +101,7 @@ def test_an_unknown_chain_is_a_misuse_with_the_nearest_name(run_mayavi) -> None:
     assert finished.stderr.startswith("error: unknown world 'etherium'\n  did you mean 'ethereum'?")
 
 
+@pytest.mark.slow(0.3)
 def test_a_cache_that_cannot_be_written_does_not_stop_the_build(run_mayavi, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a file where a folder should be")
     finished = run_mayavi("world", "build", env={"MAYAVI_CACHE_DIR": str(tmp_path / "file")})
@@ -106,6 +109,7 @@ def test_a_cache_that_cannot_be_written_does_not_stop_the_build(run_mayavi, tmp_
     assert "nowhere: the cache could not be written" in finished.stdout
 
 
+@pytest.mark.slow(0.5)
 def test_a_damaged_replica_is_said_to_be_built_anew(run_mayavi, tmp_path: Path) -> None:
     here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
     first = json.loads(run_mayavi("world", "build", "--json", env=here).stdout)
@@ -117,6 +121,7 @@ def test_a_damaged_replica_is_said_to_be_built_anew(run_mayavi, tmp_path: Path) 
     assert (again["built"], again["digest"]) == (True, first["digest"])
 
 
+@pytest.mark.slow(0.4)
 def test_list_names_date_and_version_of_every_market(run_mayavi, tmp_path: Path) -> None:
     here = {"MAYAVI_CACHE_DIR": str(tmp_path)}
     listed = json.loads(run_mayavi("world", "list", "--json", env=here).stdout)["worlds"]

@@ -25,6 +25,7 @@ def run(service: ServiceProcess) -> RunDetails:
         return client.run("aave_borrower", seed=4, steps=5)
 
 
+@pytest.mark.slow(0.6)
 def test_rows_are_those_of_the_store_page_by_page(
     client: Client, service: ServiceProcess, run: RunDetails, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +59,7 @@ def test_runs_are_listed_over_pages(client: Client, run: RunDetails, monkeypatch
     assert "depeg_cascade" in {each.name for each in client.scenarios()}
 
 
+@pytest.mark.slow(0.4)
 def test_a_failed_and_a_cancelled_run_raise_with_the_reason(client: Client) -> None:
     with pytest.raises(SimulationError, match="NOSUCH") as failed:
         client.run("aave_borrower", overrides={"agents.borrower.debt": "1 NOSUCH"})

@@ -123,6 +123,7 @@ def test_every_mode_gives_the_same(name: str) -> None:
             assert (hits(fleet) == 0) == never, fleet.statistics()
 
 
+@pytest.mark.slow(0.5)
 def test_two_threads_that_meet_a_new_path_record_it_once() -> None:
     fork, steps = world(CONTRACTS["writes any slot"]), inputs(1)
     told = course(Fleet(fork, ROWS, specialise="off"), steps)

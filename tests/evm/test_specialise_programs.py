@@ -78,6 +78,7 @@ def test_every_mode_gives_the_same(name: str) -> None:
         assert (whole(fleet, "hits") == 0) == never, fleet.program_statistics()
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("hardfork", ["london", "shanghai", "prague"])
 @pytest.mark.parametrize("name", ["writes and clears in one go", "writes any slot", "reverts at times"])
 def test_gas_is_that_of_the_interpreter_under_every_hard_fork(name: str, hardfork: str) -> None:
@@ -87,6 +88,7 @@ def test_gas_is_that_of_the_interpreter_under_every_hard_fork(name: str, hardfor
     assert whole(fleet, "native") > 300, fleet.program_statistics()
 
 
+@pytest.mark.slow(0.3)
 def test_code_takes_over_and_gives_the_same() -> None:
     fork = world(CONTRACTS["counts up and down"])
     told = course(Fleet(fork, ROWS, specialise="off"), 240)
@@ -96,6 +98,7 @@ def test_code_takes_over_and_gives_the_same() -> None:
         assert whole(fleet, "native") > 500, fleet.program_statistics()
 
 
+@pytest.mark.slow(0.3)
 def test_arithmetic_is_that_of_python() -> None:
     made, rng = Program(), np.random.default_rng(5)
     names = [made.input(name) for name in "abc"]
@@ -147,6 +150,7 @@ def test_a_write_to_a_folded_slot_is_seen() -> None:
     assert whole(fleet, "resets") == 1
 
 
+@pytest.mark.slow(0.3)
 def test_the_next_process_takes_paths_from_the_cache(tmp_path: Path) -> None:
     fork = world(CONTRACTS["counts up and down"])
     cache = PathCache(fork.digest(), tmp_path)

@@ -182,6 +182,7 @@ def test_bad_json_is_refused(file, content: str, words: str) -> None:
     assert caught.value.hint
 
 
+@pytest.mark.slow(0.3)
 def test_bad_parquet_is_refused(tmp_path: Path, file) -> None:
     with pytest.raises(BadSeries, match="cannot be read as Parquet") as caught:
         Series.read(file("not parquet at all, though long enough", "prices.parquet"))

@@ -47,6 +47,7 @@ def test_a_whole_matrix_is_recovered_and_every_price_keeps_its_own_volatility() 
     assert returns.std(axis=1) == pytest.approx([deviation] * 3, rel=4 / math.sqrt(2 * N))
 
 
+@pytest.mark.slow(0.3)
 def test_complete_correlation_is_the_same_move_or_its_mirror() -> None:
     same = draw(Correlation({("A", "B"): 1.0}), "A", "B")
     assert same["A"].tobytes() == same["B"].tobytes()

@@ -70,6 +70,7 @@ def test_returns_of_brownian_motion_know_nothing_of_each_other() -> None:
         assert np.corrcoef(returns[:-lag], returns[lag:])[0, 1] == pytest.approx(0, abs=4 / math.sqrt(N))
 
 
+@pytest.mark.slow(0.3)
 def test_the_expected_price_grows_with_the_drift_alone() -> None:
     """Without the half variance it would be exp(0.32) = 1.38 times as much."""
     count, quarter = 20_000, SECONDS_PER_YEAR / 4
@@ -78,6 +79,7 @@ def test_the_expected_price_grows_with_the_drift_alone() -> None:
     assert final.mean() / 2000 == pytest.approx(math.exp(0.5 / 4), rel=4 * spread / math.sqrt(count))
 
 
+@pytest.mark.slow(0.4)
 def test_the_length_of_a_step_changes_no_distribution() -> None:
     count = 2_000
     for process in (
@@ -184,6 +186,7 @@ def test_returns_with_jumps_have_the_moments_of_merton() -> None:
     assert np.mean((returns - returns.mean()) ** 3) / returns.var() ** 1.5 == pytest.approx(skew, abs=0.1)
 
 
+@pytest.mark.slow(0.3)
 def test_jumps_do_not_change_the_expected_price() -> None:
     count, month = 5_000, SECONDS_PER_YEAR / 12
     process = JumpDiffusion(0.3, jumps_per_year=12.0, jump_mean=-0.2, jump_deviation=0.1, drift=0.6)

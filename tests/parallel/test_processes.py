@@ -30,6 +30,7 @@ def test_every_task_is_worked_off_once_by_processes_of_their_own() -> None:
     assert os.getpid() not in processes
 
 
+@pytest.mark.slow(0.3)
 def test_there_are_never_more_processes_than_tasks() -> None:
     assert len({process for _, (_, process) in work_off([1], squares, (0,), jobs=8)}) == 1
     assert list(work_off([], squares, (0,), jobs=8)) == []
@@ -39,6 +40,7 @@ def environment() -> Callable[[str], str | None]:
     return os.environ.get
 
 
+@pytest.mark.slow(0.3)
 def test_a_worker_has_one_thread() -> None:
     assert dict(work_off(["RAYON_NUM_THREADS"], environment, (), jobs=1)) == {"RAYON_NUM_THREADS": "1"}
 
@@ -52,12 +54,14 @@ def refusing() -> Callable[[str], None]:
     return work
 
 
+@pytest.mark.slow(0.3)
 def test_an_error_of_a_task_is_raised_with_its_hint() -> None:
     with pytest.raises(UnknownName, match="unknown scenario 'x'") as refused:
         list(work_off(["mayavi"], refusing, (), jobs=1))
     assert refused.value.hint == "did you mean 'y'?"
 
 
+@pytest.mark.slow(0.3)
 def test_code_that_breaks_is_an_error_with_its_traceback() -> None:
     with pytest.raises(WorkerError, match="raised ZeroDivisionError: seven") as broken:
         list(work_off(["seven"], refusing, (), jobs=1))
@@ -85,6 +89,7 @@ def always_killed() -> Callable[[int], None]:
     return lambda task: os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow(0.4)
 def test_a_task_that_kills_every_process_is_an_error_that_names_it() -> None:
     with pytest.raises(WorkerError, match="worked on 42, the last with signal 9"):
         list(work_off([42], always_killed, (), jobs=1))
@@ -99,6 +104,7 @@ def sleeping() -> Callable[[int], int]:
     return work
 
 
+@pytest.mark.slow(0.4)
 def test_whoever_leaves_early_ends_the_processes() -> None:
     outcomes = work_off([0, 1, 1], sleeping, (), jobs=2)
     _, process = next(outcomes)
@@ -106,6 +112,7 @@ def test_whoever_leaves_early_ends_the_processes() -> None:
     assert not alive(process)
 
 
+@pytest.mark.slow(0.6)
 def test_workers_do_not_outlive_a_parent_that_was_killed(repository: Path) -> None:
     program = """
 from mayavi.parallel.processes import work_off

@@ -98,6 +98,7 @@ def test_account_data_of_many_borrowers(fork: Fork) -> None:
     assert any(0 < factor < 10**18 for factor in table.health_factor_wad.ints())
 
 
+@pytest.mark.slow(0.6)
 def test_most_of_them_are_replayed(fork: Fork) -> None:
     datas = [ACCOUNT_DATA.encode(address) for address in accounts()] * 8
     pool = fork.address_of("AaveV3.Pool")

@@ -40,6 +40,7 @@ class Scarce:
         return self.case.fetch(missing)
 
 
+@pytest.mark.slow(0.5)
 def test_one_by_one_with_lazy_reads_equals_the_chain(blocks: Path) -> None:
     block, source, receipts = open_case(blocks, SMALL)
     assert receipts is not None

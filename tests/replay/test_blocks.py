@@ -226,6 +226,7 @@ def test_withdrawals_and_system_calls_that_were_left_out_are_noted(blocks: Path,
     assert [each.partly for each in (shanghai, cancun, berlin)] == [True, True, False]
 
 
+@pytest.mark.slow(0.5)
 def test_a_block_whose_withdrawals_are_all_applied_is_not_partly_done(blocks: Path, tmp_path: Path) -> None:
     number = 17_666_333
     (tmp_path / "receipts").mkdir()
@@ -373,6 +374,7 @@ def test_a_folder_without_cases_is_misuse(tmp_path: Path) -> None:
         validate(tmp_path / "nowhere")
 
 
+@pytest.mark.slow(0.3)
 def test_single_blocks_can_be_asked_for(blocks: Path) -> None:
     assert [block.number for block in validate(blocks, only=[SMALL]).blocks] == [SMALL]
     with pytest.raises(UsageError, match="block 5 has no case"):

@@ -24,6 +24,7 @@ ROUTE = ("EIGEN", "USDC", 3000)
 SIZES = (1, 10**6, 10**18, 3_000_000 * 10**18, 18_697_690_050000000000000000, 500_000_000 * 10**18)
 
 
+@pytest.mark.slow(0.3)
 def test_the_incident_reproduces(tmp_path: Path) -> None:
     report = replay_incident("eigen_2025_10", store=tmp_path / "runs.duckdb")
     assert report.exact

@@ -32,6 +32,7 @@ def change(path: Path, mend: Callable[[dict[str, Any]], object]) -> None:
     path.write_text(json.dumps(content))
 
 
+@pytest.mark.slow(0.3)
 def test_every_quote_is_the_chain_s(cases: Path) -> None:
     seen: list[tuple[int, int]] = []
     report = validate_quotes(cases / "mainnet" / "quotes", progress=lambda done, total: seen.append((done, total)))
@@ -43,6 +44,7 @@ def test_every_quote_is_the_chain_s(cases: Path) -> None:
     assert seen == [(0, 2), (1, 2), (2, 2)]
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("pool", [CURVE, UNISWAP])
 def test_one_unit_in_an_answer_is_a_difference_with_its_quote(folder: Path, pool: str) -> None:
     def one_more(content: dict[str, Any]) -> None:
@@ -70,11 +72,13 @@ def test_a_pool_recorded_otherwise_answers_otherwise(folder: Path, pool: str, ke
     assert not validate_quotes(folder).exact
 
 
+@pytest.mark.slow(0.3)
 def test_a_tick_left_out_shows(folder: Path) -> None:
     change(folder / UNISWAP, lambda content: content["tick_data"].pop("265080", None) or content["tick_data"].popitem())
     assert not validate_quotes(folder).exact
 
 
+@pytest.mark.slow(0.3)
 def test_a_revert_of_the_chain_is_an_answer_too(folder: Path) -> None:
     def ask_for_nothing_there(content: dict[str, Any]) -> None:
         pool = next(iter(content["entries"])).split("|")[0]
@@ -132,6 +136,7 @@ def test_a_file_of_another_shape_is_named(folder: Path, name: str, text: str, me
         validate_quotes(folder)
 
 
+@pytest.mark.slow(0.3)
 def test_an_unknown_function_is_said_to_be(folder: Path) -> None:
     def rename(content: dict[str, Any]) -> None:
         content["entries"] = {key.replace("get_dy", "get_dx"): value for key, value in content["entries"].items()}
@@ -150,6 +155,7 @@ def test_a_folder_without_quotes_is_a_misuse(tmp_path: Path, cases: Path) -> Non
     assert "did you mean" in (caught.value.hint or "")
 
 
+@pytest.mark.slow(0.7)
 def test_the_command_prints_a_line_a_pool_and_exits_by_the_result(run_mayavi, folder: Path) -> None:
     finished = run_mayavi("validate", "quotes", str(folder))
     assert finished.returncode == 0, finished.stderr

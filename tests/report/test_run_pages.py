@@ -58,6 +58,7 @@ def test_a_run_has_the_shape_of_what_it_recorded(library_store: Store, scenario:
         assert shape_of(rows).name == SHAPES[scenario]
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("scenario", registry.names())
 def test_every_tile_is_what_its_query_gives(library_store: Store, scenario: str) -> None:
     found = page(library_store, scenario)
@@ -227,6 +228,7 @@ def test_failures_of_one_reason_are_counted_together(tmp_path: Path) -> None:
     assert table.rows == (("sell", "failed", "the pool pays …, and nothing is sold below …", 3, 0, 2, 1),)
 
 
+@pytest.mark.slow(0.3)
 def test_thousands_of_agents_fit_into_a_page(tmp_path: Path) -> None:
     import dataclasses
 
@@ -353,6 +355,7 @@ def test_a_call_says_its_verb_once() -> None:
     assert describe("rebalance", details, {"USDC": 6}) == "rebalance repaid 1,022.08 USDC"
 
 
+@pytest.mark.slow(0.3)
 def test_the_page_of_a_vault_shows_what_a_share_is_worth(library_store: Store) -> None:
     found = page(library_store, "morpho_depeg")
     (section,) = [each for each in found.sections if each.title == "Vaults"]

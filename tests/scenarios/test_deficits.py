@@ -12,6 +12,7 @@ ON_WORLD = "world=ethereum@2025-12"
 CRASH = "prices.WETH={process: step, at: 2, size: -55%}"
 
 
+@pytest.mark.slow(0.3)
 def test_debt_without_collateral_is_bad_debt_and_a_deficit() -> None:
     scenario = load_scenario("depeg_cascade", steps=6, overrides=[ON_WORLD, CRASH, "agents.borrowers.count=30"])
     built = build(scenario.config, scenario.world().open(), 7)

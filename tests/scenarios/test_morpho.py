@@ -83,6 +83,7 @@ def test_an_explanation_names_the_bad_debt(tmp_path: Path) -> None:
     assert "smallest units" not in told
 
 
+@pytest.mark.slow(0.3)
 def test_liquidators_need_no_capital_with_flash_loans_of_morpho(
     played: tuple[Built, dict[str, int], list[Any]],
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_flash_loan_is_no_larger_than_what_morpho_holds(played: tuple[Built, d
     assert lender.funds(["USDC", "DAI"]) == {"USDC": held, "DAI": 0}
 
 
+@pytest.mark.slow(0.5)
 def test_the_same_seed_gives_the_same_run(played: tuple[Built, dict[str, int], list[Any]]) -> None:
     assert play()[1] == played[1]
     assert play(seed=8)[1] != played[1]
@@ -126,6 +128,7 @@ def test_a_new_pool_without_a_price_needs_feeds_of_both_tokens() -> None:
         play(tokens, pools)
 
 
+@pytest.mark.slow(0.3)
 def test_a_slow_fall_leaves_depositors_unharmed() -> None:
     _, kpis, _ = play("prices.sDAI={process: ramp, at: 1, steps: 6, size: -4%}")
     assert kpis["bad_debt"] == 0
@@ -133,6 +136,7 @@ def test_a_slow_fall_leaves_depositors_unharmed() -> None:
     assert kpis["liquidated_accounts"] > 0
 
 
+@pytest.mark.slow(0.3)
 def test_parameters_are_set_by_their_owners() -> None:
     built, _, _ = play(
         f"parameters.morpho.{WSTETH}.fee=10%",
@@ -177,6 +181,7 @@ def test_what_morpho_refuses_is_refused_with_its_reason(override: str, message: 
     assert message in text
 
 
+@pytest.mark.slow(0.3)
 def test_a_market_of_another_lltv_is_created() -> None:
     markets = f"{{{SDAI}: , {WSTETH}: , WBTC/USDC.86: , DAI/USDC.90: {{supplied: 1000}}}}"
     built, _, _ = play(f"morpho.markets={markets}")

@@ -18,6 +18,7 @@ HEAD = "name: page\nchain: ethereum\nsteps: 6\nstep_time: 1 hour\n"
 AGENTS = "agents: {bot: {kind: liquidator, frictionless: true}}\n"
 
 
+@pytest.mark.slow(0.3)
 def test_the_files_of_the_page_are_those_of_the_examples_and_run(run_mayavi, tmp_path: Path) -> None:
     scenario, *_ = POSITIONS.blocks("yaml")
     assert (REPOSITORY / "examples/book.yaml").read_text(encoding="utf-8") == scenario

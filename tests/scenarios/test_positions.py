@@ -316,6 +316,7 @@ def test_all_that_a_market_lacks_is_listed_once_for_each_asset() -> None:
 # -- a real book ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(0.4)
 def test_every_borrower_against_wsteth_of_june_2023_opens_on_the_replica(cases: Path, tmp_path: Path) -> None:
     """Accounts whose assets the source lists in full; those in eMode keep the health factor they had."""
     path = cases / "books" / "steth-2023" / "book_aave_v3_wsteth.csv"

@@ -92,6 +92,7 @@ def test_half_the_step_gives_the_same_liquidations(played: Played) -> None:
     assert finer.kpis["bad_debt"] == coarse.kpis["bad_debt"] == 0
 
 
+@pytest.mark.slow(0.3)
 def test_without_emode_the_same_debts_could_not_have_been_opened() -> None:
     """At a health factor of 1.035 the contracts lend 89.9 % in eMode and 78.3 % outside it."""
     opened = play("steth_depeg", steps=15, overrides=[*SMALL, "agents.stakers.health_factor=1.035"])

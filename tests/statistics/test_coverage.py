@@ -158,11 +158,13 @@ def test_every_interval_of_a_simulated_backtest_covers_what_it_says(process: Pro
     check_backtest(simulated_coverage(process, episodes, 2_000), tuple(METRICS))
 
 
+@pytest.mark.slow(0.5)
 def test_a_few_episodes_or_blocks_have_no_interval() -> None:
     for cell in (simulated_coverage(INDEPENDENT, 19, 50), historical_coverage(INDEPENDENT, 19, 50)):
         assert not any(each.shown for each in cell.values())
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("process", [INDEPENDENT, TRENDS[2], CLUSTERS[2], DRIFTS[1]], ids=lambda each: each.name)
 def test_historical_backtests_cover_however_long_the_memory_is(process: Process) -> None:
     """Half-lives of 20 blocks in histories of 20 blocks: no interval but covers, and most are shown."""
@@ -187,6 +189,7 @@ def test_without_an_allowance_for_blocks_that_are_alike_they_would_not_pass(monk
     assert not at_least(0.93, historical_coverage.__wrapped__(TRENDS[0], 20, 2_000)["log_growth"])
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("name", WITHHELD)
 def test_intervals_of_risk_are_withheld_because_they_would_not_cover(name: str) -> None:
     assert name in WITHOUT_INTERVAL

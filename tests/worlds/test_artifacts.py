@@ -137,6 +137,7 @@ def test_only_the_last_states_of_the_sources_are_kept(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow(0.3)
 def test_a_source_that_does_not_compile_says_why(folder: ContractFolder) -> None:
     (folder.sources / "vyper" / "Broken.vy").write_text("# pragma version 0.4.3\nx: public(uint257)\n")
     with pytest.raises(SetupError, match="uint257"):

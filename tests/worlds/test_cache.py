@@ -37,6 +37,7 @@ def test_the_cached_world_is_the_built_one(built: Fork, cache_dir: Path) -> None
     assert first.block == second.block == built.block
 
 
+@pytest.mark.slow(0.3)
 def test_the_second_opening_builds_nothing(cache_dir: Path) -> None:
     steps: list[tuple[str, int, int]] = []
     open_world("ethereum", progress=lambda *step: steps.append(step))

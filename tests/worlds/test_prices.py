@@ -28,6 +28,7 @@ def test_eth_costs_what_the_chainlink_round_of_the_block_said(contract: Contract
     assert feed.latestRound() == ETH_ROUND
 
 
+@pytest.mark.slow(0.3)
 def test_that_round_is_the_last_one_before_the_block(cases: Path, table: ChainTable) -> None:
     with (cases / "market" / "chainlink_ETH_USD_2023-04_2024-01.csv").open(newline="") as lines:
         updates = sorted((int(row["update"]), int(row["answer"])) for row in csv.DictReader(lines))

@@ -64,6 +64,7 @@ def test_a_step_of_one_block_leaves_the_rest_to_the_next_step() -> None:
     assert len(bot.limited["most_a_block"]) == 7
 
 
+@pytest.mark.slow(0.3)
 def test_the_richer_an_account_the_earlier_it_tends_to_come() -> None:
     ranks = []
     for seed in range(12):
@@ -120,6 +121,7 @@ def test_a_block_holds_only_so_much_gas() -> None:
     assert max(used.values()) <= 3_000_000
 
 
+@pytest.mark.slow(0.3)
 def test_an_account_is_noticed_by_chance_and_liquidated_in_that_block() -> None:
     waits = []
     for seed in range(40):

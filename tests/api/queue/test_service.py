@@ -24,6 +24,7 @@ def service(start_service: StartService) -> ServiceProcess:
     return start_service()
 
 
+@pytest.mark.slow(2)
 def test_a_run_of_the_service_has_the_digest_of_the_same_run_of_the_command_line(
     service: ServiceProcess, tmp_path: Path
 ) -> None:
@@ -81,6 +82,7 @@ def test_an_idempotency_key_gives_one_run_and_refuses_another_body(service: Serv
     assert service.request("GET", f"/runs/{first.run_id}").json()["status"] == "finished"
 
 
+@pytest.mark.slow(0.5)
 def test_runs_that_wait_and_that_run_can_be_cancelled_and_leave_nothing_else(service: ServiceProcess) -> None:
     with service.client() as client:
         running = client.submit_run(yaml=LONG)

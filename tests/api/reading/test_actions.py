@@ -42,6 +42,7 @@ def test_every_action_has_its_row_its_call_and_its_changes(served: Served, scena
             assert item["changes"] == []
 
 
+@pytest.mark.slow(0.5)
 def test_the_log_is_filtered_and_paged(served: Served) -> None:
     everything = actions(served, "depeg_cascade")["items"]
     for name in ("agent", "kind", "status", "step", "account"):
@@ -64,6 +65,7 @@ def test_the_log_is_filtered_and_paged(served: Served) -> None:
     assert seen == [item["seq"] for item in everything]
 
 
+@pytest.mark.slow(0.3)
 def test_actions_are_found_by_what_the_log_shows(served: Served) -> None:
     everything = actions(served, "depeg_cascade")["items"]
     liquidation = next(item for item in everything if item["kind"] == "liquidate" and item["status"] == "success")
@@ -87,6 +89,7 @@ def test_actions_are_found_by_what_the_log_shows(served: Served) -> None:
     assert liquidation["seq"] in [item["seq"] for item in actions(served, "depeg_cascade", search=wei)["items"]]
 
 
+@pytest.mark.slow(0.5)
 def test_bad_debt_is_found(served: Served) -> None:
     every = 0
     for scenario in served.runs:
@@ -161,6 +164,7 @@ def test_an_agent_of_many_accounts_and_an_unknown_one_are_refused_with_names(ser
     assert served.client.get(path).status_code == 422
 
 
+@pytest.mark.slow(0.3)
 def test_a_step_has_the_figures_and_actions_of_the_store(served: Served) -> None:
     run_id = served.runs["depeg_cascade"]
     for step in (-1, 2):

@@ -108,6 +108,7 @@ def test_a_run_that_was_removed_after_its_end_is_gone(indexed: Indexed) -> None:
     assert indexed.index.current() is not None  # and nobody waits for it any more
 
 
+@pytest.mark.slow(0.4)
 def test_a_sweep_of_the_command_line_is_gone_when_it_is_removed(indexed: Indexed) -> None:
     from mayavi.scenarios.sweep.sweep import sweep
 
@@ -170,6 +171,7 @@ def test_readers_who_come_at_the_same_time_share_a_reading_of_the_store(tmp_path
         reading.close()
 
 
+@pytest.mark.slow(0.4)
 def test_an_ended_run_has_an_etag_which_changes_with_its_rows(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs.duckdb")
     store_run(store.path, run_id="one")

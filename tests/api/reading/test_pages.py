@@ -123,6 +123,7 @@ def test_sweeps_and_comparisons_have_the_reports_numbers(served: Served) -> None
     assert get(served.client, "/compare/report", params={"run": named}).text.startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.slow(0.6)
 def test_what_cannot_be_compared_is_refused(served: Served) -> None:
     one = served.runs["aave_borrower"]
     for named, status in (([one], 422), ([one, one], 422), ([one, one[:-1]], 404), ([one, "sweep-x"], 404)):
@@ -130,6 +131,7 @@ def test_what_cannot_be_compared_is_refused(served: Served) -> None:
         assert answer.status_code == status, answer.text
 
 
+@pytest.mark.slow(1)
 def test_an_ended_run_is_not_sent_twice(served: Served) -> None:
     path = f"/runs/{served.runs['vesting_cliff']}"
     for rest in ("page", "report"):
@@ -255,6 +257,7 @@ def test_names_from_runs_never_reach_a_header_as_they_are(tmp_path: Path) -> Non
         assert client.get(f"/runs/{run_id}").json()["command"] == ""
 
 
+@pytest.mark.slow(0.3)
 def test_what_json_lacks_is_null(tmp_path: Path) -> None:
     figures = [figure(step, "pool", "price", [1.0, math.nan, math.inf][step]) for step in range(3)]
     store, run_id = stored(tmp_path / "runs.duckdb", [action(step) for step in range(3)], figures)

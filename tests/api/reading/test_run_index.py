@@ -52,6 +52,7 @@ def indexed(tmp_path: Path) -> Indexed:
     return Indexed(tmp_path)
 
 
+@pytest.mark.slow(0.3)
 def test_runs_name_their_world_and_are_found_by_it(indexed: Indexed) -> None:
     texts = ("name: own\nworld: base@2025-12\n", "name: own\nworld: null\n", "name: own\n")
     stored = [store_run(indexed.store.path, scenario_text=text).run_id for text in texts]
@@ -90,6 +91,7 @@ def test_nothing_is_read_again_without_a_change(indexed: Indexed) -> None:
     assert indexed.index.reads == reads
 
 
+@pytest.mark.slow(0.3)
 def test_a_run_of_the_command_line_appears_and_is_gone_when_it_is_removed(indexed: Indexed) -> None:
     indexed.now()
     store_run(indexed.store.path, run_id="one")

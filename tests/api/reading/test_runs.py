@@ -74,6 +74,7 @@ def complete_list(served: Served) -> dict[str, dict[str, Any]]:
         time.sleep(0.05)
 
 
+@pytest.mark.slow(0.3)
 def test_a_listed_run_has_its_bad_debt_and_the_parameters_that_were_changed(served: Served) -> None:
     found = complete_list(served)
     for record in served.store.runs():
@@ -152,6 +153,7 @@ def test_a_cursor_of_another_order_is_refused(client: httpx.Client) -> None:
     assert "another order" in answer.json()["message"]
 
 
+@pytest.mark.slow(0.3)
 def test_details_are_those_of_the_store(served: Served) -> None:
     for run_id in served.runs.values():
         found = served.client.get(f"/runs/{run_id}").json()

@@ -160,6 +160,7 @@ def test_what_cannot_run_is_not_valid(client: httpx.Client, submission: dict[str
     assert "root:" not in str(found)
 
 
+@pytest.mark.slow(0.3)
 def test_worlds_are_listed_and_never_built(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:

@@ -143,6 +143,7 @@ def call(client: httpx.Client, route: str) -> httpx.Response:
     return answer
 
 
+@pytest.mark.slow(0.3)
 def test_every_route_has_a_decision_and_the_code_follows_it(server: LiveServer) -> None:
     found = {f"{each.method} {each.path}": each.access for each in operations(server.app) if each.path}
     assert found == ACCESS
@@ -195,6 +196,7 @@ def test_a_key_counts_before_a_cookie_and_needs_no_token(server: LiveServer, cal
         assert client.get("/session").status_code == 401
 
 
+@pytest.mark.slow(0.3)
 def test_an_answer_in_memory_is_not_for_everybody(server: LiveServer, callers: Callers) -> None:
     for path in ("/runs", "/runs?limit=5", "/scenarios", "/worlds"):
         assert callers.full.get(path).content == callers.full.get(path).content

@@ -115,6 +115,7 @@ def test_another_host_in_the_path_is_no_redirect(server: LiveServer) -> None:
         assert status < 500 or b"/app" in head or status == 503
 
 
+@pytest.mark.slow(0.3)
 def test_a_body_of_50_megabytes_is_refused(server: LiveServer) -> None:
     with server.client(server.full) as client:
         answer = client.post("/runs", content=bytes(50_000_000), headers={"Content-Type": "application/json"})

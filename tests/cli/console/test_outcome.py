@@ -154,6 +154,7 @@ def test_a_reader_that_leaves_is_no_error(cases: Path) -> None:
     assert complaint == b""
 
 
+@pytest.mark.slow(0.3)
 def test_an_interruption_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
     """The signal arrives while the command waits for its input file: a pipe nobody writes to."""
     pipe = tmp_path / "pipe"
@@ -176,6 +177,7 @@ def test_an_interruption_while_modules_load_is_quiet_too(start_mayavi, tmp_path:
     assert (finished.returncode, finished.stdout, finished.stderr) == (130, "", "")
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize(
     ("closed", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0), (">/dev/full", 1), ("--json >/dev/full", 1)]
 )

@@ -41,6 +41,7 @@ def run_on_terminal(*arguments: str, **environment: str) -> str:
     return shown.decode()
 
 
+@pytest.mark.slow(0.6)
 @pytest.mark.parametrize("arguments", [["doctor"], ["--help"], ["nonsense"]])
 def test_a_terminal_gets_colour_and_a_pipe_none(run_mayavi, arguments: list[str]) -> None:
     assert ESCAPE in run_on_terminal(*arguments)
@@ -48,6 +49,7 @@ def test_a_terminal_gets_colour_and_a_pipe_none(run_mayavi, arguments: list[str]
     assert ESCAPE not in piped.stdout + piped.stderr
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize(
     "arguments",
     [["doctor"], ["--help"], ["nonsense"], ["world", "info"], ["world", "build", "--rebuild"]],

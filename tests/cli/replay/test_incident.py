@@ -27,6 +27,7 @@ def test_incidents_are_listed(run_mayavi) -> None:
     assert {each["date"] for each in listed} >= {"2022-11-22", "2026-03-10"}
 
 
+@pytest.mark.slow(0.3)
 def test_keys_of_counterfactuals_are_listed_and_an_unknown_one_is_refused_with_them(run_mayavi) -> None:
     listed = json.loads(run_mayavi("replay", "incidents", "crv_2022_11", "--json").stdout)["keys"]
     assert listed["aave_v2.USDC.liquidation_bonus"].keys() == {"recorded", "market"}
@@ -41,6 +42,7 @@ def test_keys_of_counterfactuals_are_listed_and_an_unknown_one_is_refused_with_t
         assert key in refused.stderr.replace("\n  ", " ")
 
 
+@pytest.mark.slow(0.3)
 def test_the_table_has_recorded_simulated_and_difference(run_mayavi, tmp_path: Path) -> None:
     store = str(tmp_path / "runs.duckdb")
     done = run_mayavi("replay", "incident", "eigen_2025_10", "--facts-only", "--store", store)

@@ -44,6 +44,7 @@ def test_a_baseline_is_recorded_and_its_file_is_refused_elsewhere(run_mayavi, tm
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.slow(0.4)
 def test_discrete_actions_are_recorded_and_the_hint_says_what_cql_needs(run_mayavi, tmp_path: Path) -> None:
     done = run_mayavi(
         "rollouts",

@@ -150,6 +150,7 @@ def test_rm_asks_on_a_terminal(start_mayavi, models: Path, answer: str, left: se
     assert {each.name for each in models.iterdir()} == left
 
 
+@pytest.mark.slow(0.3)
 def test_no_framework_is_imported_to_list_them(models: Path) -> None:
     statement = (
         f"from mayavi.cli import main; assert main(['trainings', 'list', '--models', {str(models)!r}]) == 0; "

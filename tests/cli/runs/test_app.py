@@ -30,6 +30,7 @@ def test_an_empty_store_says_how_to_make_a_run(run_mayavi, store: Path) -> None:
     assert not store.exists()
 
 
+@pytest.mark.slow(0.4)
 def test_runs_are_listed_newest_first_and_can_be_chosen(run_mayavi, store: Path) -> None:
     first, second = store_run(store), store_run(store, finish=False, scenario="vesting_cliff")
     here = {"MAYAVI_STORE": str(store)}
@@ -47,6 +48,7 @@ def test_runs_are_listed_newest_first_and_can_be_chosen(run_mayavi, store: Path)
     assert "did you mean 'finished'?" in wrong.stderr
 
 
+@pytest.mark.slow(0.5)
 def test_a_run_on_a_market_is_listed_by_the_name_of_the_market(run_mayavi, store: Path) -> None:
     plain, market = store_run(store), store_run(store, scenario_text="name: own\nworld: base@2025-12\n")
     here = {"MAYAVI_STORE": str(store)}
@@ -91,6 +93,7 @@ def test_two_runs_are_compared(run_mayavi, store: Path) -> None:
     assert (document["equal"], document["first_difference"]["step"]) == (False, 3)
 
 
+@pytest.mark.slow(0.6)
 def test_an_agent_is_explained_step_by_step(run_mayavi, store: Path) -> None:
     info = store_run(store)
     told = run_mayavi("runs", "explain", info.run_id, "--agent", "borrower-1", "--store", str(store))
@@ -107,6 +110,7 @@ def test_an_agent_is_explained_step_by_step(run_mayavi, store: Path) -> None:
     assert "did you mean 'borrower-" in wrong.stderr
 
 
+@pytest.mark.slow(0.4)
 def test_runs_are_exported(run_mayavi, store: Path, tmp_path: Path) -> None:
     info = store_run(store)
     words = ["runs", "export", info.run_id, "--to", str(tmp_path / "out"), "--format", "csv", "--store", str(store)]
@@ -118,6 +122,7 @@ def test_runs_are_exported(run_mayavi, store: Path, tmp_path: Path) -> None:
     assert json.loads(run_mayavi(*words, "--overwrite", "--json").stdout)["files"]
 
 
+@pytest.mark.slow(0.4)
 def test_runs_are_removed(run_mayavi, store: Path) -> None:
     kept, gone, broken = store_run(store), store_run(store), store_run(store, finish=False)
     nothing = run_mayavi("runs", "rm", "--store", str(store))
@@ -127,6 +132,7 @@ def test_runs_are_removed(run_mayavi, store: Path) -> None:
     assert [run.run_id for run in Store(store).runs()] == [kept.run_id]
 
 
+@pytest.mark.slow(0.3)
 def test_a_database_that_cannot_be_used_is_refused_in_one_line(run_mayavi, store: Path) -> None:
     store.write_bytes(b"garbage" * 999)
     for words in (["runs", "list"], ["run", "aave_borrower"]):
@@ -199,6 +205,7 @@ def test_a_killed_command_leaves_an_interrupted_run(store: Path) -> None:
     assert Store(store).remove(run_id) == [run_id]
 
 
+@pytest.mark.slow(0.4)
 def test_of_an_account_in_a_large_population_nothing_is_claimed_that_was_not_recorded(
     run_mayavi, tmp_path: Path
 ) -> None:

@@ -36,6 +36,7 @@ def test_every_transaction_of_every_mainnet_block_is_exact(run_mayavi, cases: Pa
     assert (totals["transactions"], totals["exact_transactions"]) == (7716, 7716)
 
 
+@pytest.mark.slow(0.4)
 def test_one_block_can_be_chosen_and_is_shown_as_a_table(run_mayavi, cases: Path) -> None:
     finished = run_mayavi("validate", "blocks", str(cases / "mainnet" / "blocks"), "--block", str(BLOCK))
     assert (finished.returncode, finished.stderr) == (0, "")
@@ -46,6 +47,7 @@ def test_one_block_can_be_chosen_and_is_shown_as_a_table(run_mayavi, cases: Path
     assert "1 of 1 blocks exact" in finished.stdout
 
 
+@pytest.mark.slow(0.4)
 def test_a_block_named_twice_counts_once(run_mayavi, cases: Path) -> None:
     twice = ["--block", str(BLOCK), "--block", str(BLOCK)]
     finished = run_mayavi("validate", "blocks", str(cases / "mainnet" / "blocks"), *twice, "--json")

@@ -22,6 +22,7 @@ def last_object(output: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow(0.5)
 def test_chosen_gates_give_one_table_with_verdicts_and_the_exit_code(run_mayavi, cases: Path) -> None:
     finished = run_mayavi("validate", *QUICK, "--cases", str(cases))
     assert finished.returncode == 0, finished.stdout + finished.stderr
@@ -35,6 +36,7 @@ def test_chosen_gates_give_one_table_with_verdicts_and_the_exit_code(run_mayavi,
     assert rest[-1] == "2 gates: 2 passed, 0 failed, 0 skipped; exit code 0"
 
 
+@pytest.mark.slow(0.4)
 def test_a_gate_named_twice_runs_once(run_mayavi, cases: Path) -> None:
     finished = run_mayavi("validate", "--only", "quotes", "--only", "quotes", "--cases", str(cases), "--json")
     assert [each["gate"] for each in last_object(finished.stdout)["gates"]] == ["quotes"]
@@ -65,6 +67,7 @@ def test_a_folder_of_cases_that_the_environment_names_must_exist(run_mayavi, tmp
     assert "there is no such folder" in finished.stderr
 
 
+@pytest.mark.slow(0.5)
 def test_a_failed_gate_gives_exit_code_1_and_its_first_difference(run_mayavi, cases: Path, tmp_path: Path) -> None:
     folder = tmp_path / "mainnet" / "quotes"
     folder.mkdir(parents=True)
@@ -102,6 +105,7 @@ def test_misuse_is_refused_with_exit_code_2(run_mayavi, words: list[str], messag
     assert message in finished.stderr
 
 
+@pytest.mark.slow(0.3)
 def test_the_quoter_of_one_pool(run_mayavi) -> None:
     finished = run_mayavi("validate", "quoter", "--chain", "base", "--pool", "UniswapV3.WETH/USDC.500")
     assert finished.returncode == 0, finished.stdout + finished.stderr

@@ -59,6 +59,7 @@ def test_a_difference_is_named_and_ends_with_1(run_mayavi, folder: Path, tmp_pat
     assert (shown.returncode, "w.json, block: state root: expected 0x1111" in shown.stdout) == (1, True)
 
 
+@pytest.mark.slow(0.3)
 def test_the_block_hash_can_come_from_elsewhere(run_mayavi, folder: Path, tmp_path: Path) -> None:
     good = folder / "holesky-2971846.json.gz"
     assert run_mayavi("validate", "witness", str(good), "--hash", LATER_HASH).returncode == 0

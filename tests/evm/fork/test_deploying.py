@@ -120,6 +120,7 @@ def test_a_label_that_is_taken_is_refused_before_anything_is_deployed(fork: Fork
     assert fork.digest() == before
 
 
+@pytest.mark.slow(0.3)
 def test_a_vyper_file_is_refused_with_file_and_line(fork: Fork, tmp_path: Path) -> None:
     (tmp_path / "Bad.vy").write_text("@external\ndef f():\n    y = 1\n")
     with pytest.raises(CompileError, match=r"^Bad.vy:3:5: UndeclaredDefinition: 'y' has not been declared"):

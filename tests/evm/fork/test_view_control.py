@@ -58,6 +58,7 @@ def test_calls_that_revert_stay_the_interpreters() -> None:
     assert caught.value.output == datas[failing][32:]
 
 
+@pytest.mark.slow(0.5)
 def test_every_path_may_be_new() -> None:
     # A different path for nearly every call: recordings stop paying, and stop.
     code = returning(f"{X} 65535 AND :next DUP1 3 LT ISZERO @end JUMPI 3 SWAP1 SUB @next JUMP :end")

@@ -166,6 +166,7 @@ def test_a_file_that_is_no_database_is_named_with_what_to_do(tmp_path: Path, con
     assert (tmp_path / FILE_NAME).read_bytes() == content, "nothing is thrown away without being asked"
 
 
+@pytest.mark.slow(0.3)
 def test_a_file_with_overwritten_pages_never_gives_a_wrong_value(tmp_path: Path) -> None:
     slots = {(POOL, number): number * 7 for number in range(2000)}
     with Cache.open(tmp_path) as cache:

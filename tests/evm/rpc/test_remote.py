@@ -41,6 +41,7 @@ def test_an_account_that_does_not_exist_is_empty(opened: Opened) -> None:
     assert opened(20).fetch([("account", NOBODY, 0)]).accounts == {NOBODY: (0, 0, b"")}
 
 
+@pytest.mark.slow(0.3)
 def test_many_facts_come_in_bounded_batches(node: ScriptedNode, opened: Opened) -> None:
     state = opened(20, max_batch=50)
     facts = state.fetch([("slot", POOL, slot) for slot in range(2000)])

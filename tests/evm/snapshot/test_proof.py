@@ -60,6 +60,7 @@ def test_proofs_are_fetched_once_and_kept_in_the_file(node: ProvingNode, fork: F
     assert prove_snapshot(file).requests == 0
 
 
+@pytest.mark.slow(0.3)
 def test_many_slots_are_asked_in_parts(node: ProvingNode, tmp_path: Path) -> None:
     fork = Fork.from_rpc(node.url, 90, cache_dir=tmp_path / "cache")
     for slot in range(300):
@@ -118,6 +119,7 @@ def test_a_changed_or_missing_node_of_a_proof_is_caught(
         fork.dump_snapshot(tmp_path / "broken.snapshot", prove=True)
 
 
+@pytest.mark.slow(0.3)
 def test_a_node_without_the_method_is_told_apart(node: ProvingNode, fork: Fork, tmp_path: Path) -> None:
     del node.methods["eth_getProof"]
     with pytest.raises(ProofError, match="refuses eth_getProof") as refused:

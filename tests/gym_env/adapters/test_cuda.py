@@ -111,6 +111,7 @@ def test_a_seed_draws_the_table_and_two_environments_play_side_by_side(monkeypat
     assert opened[1].closed
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_without_a_driver_it_is_refused_or_falls_back_with_a_warning() -> None:
     with pytest.raises(UsageError, match="there is no CUDA driver on this machine"):

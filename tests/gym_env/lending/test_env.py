@@ -240,6 +240,7 @@ def test_slots_and_the_pools_own_views_tell_the_same(monkeypatch: pytest.MonkeyP
     assert by_slots.columns["liquidated"].any()
 
 
+@pytest.mark.slow(0.3)
 def test_a_feed_of_ours_takes_the_place_of_chainlinks_own(cases: Path) -> None:
     fork = WorldSource().on("ethereum").open()
     put_real_feed(fork, eth_usd(cases))

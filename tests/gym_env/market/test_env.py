@@ -209,6 +209,7 @@ class TestRows:
 
 
 class TestScripts:
+    @pytest.mark.slow(0.4)
     @pytest.mark.parametrize("actions", ["discrete", "continuous"])
     def test_every_script_of_a_role_gives_actions_in_range_to_the_end(self, actions: str) -> None:
         env = rows(3, actions=actions)

@@ -96,6 +96,7 @@ def test_a_menu_of_actions_is_played_through_the_step():
         assert np.isfinite(walked.values).all()
 
 
+@pytest.mark.slow(0.5)
 def test_episodes_of_a_real_market_start_where_they_are_told_to(tmp_path: Path):
     env = making(data=str(past_market(tmp_path)))(3)
     starts = env.markets.consecutive(48)  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from mayavi.errors import UsageError
 from tests.portfolio.env.rows import rwa
 
 
+@pytest.mark.slow(0.4)
 def test_a_benchmark_takes_the_markets_noise_off_and_leaves_every_difference() -> None:
     played = {}
     for benchmark in ("none", "equal_weight"):

@@ -44,6 +44,7 @@ def test_infos_have_names() -> None:
     assert sum(info["weights"].values()) == pytest.approx(1)
 
 
+@pytest.mark.slow(0.3)
 def test_arrays_play_what_the_same_file_plays(arrays: dict[str, Any], tmp_path) -> None:
     times = 1_735_689_600.0 + HOUR_SECONDS * np.arange(HOURS)
     in_memory = RWAYieldEnv({"time": times, **arrays}, episode_length=48)

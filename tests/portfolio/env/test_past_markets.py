@@ -101,6 +101,7 @@ def test_another_future_leaves_what_was_seen_before_it(past: tuple[str, RWAMarke
     assert {"minimum_variance", "risk_parity", "momentum", "volatility_targeting"} <= otherwise
 
 
+@pytest.mark.slow(0.4)
 def test_a_fixed_start_in_a_file_is_the_first_of_the_split(past: tuple[str, RWAMarket]) -> None:
     env = rwa(3, data=past[0], split="test", start="fixed", horizon=50)
     env.begin(range(3), [1, 2, 3])

@@ -120,6 +120,7 @@ def test_usdy_vol_is_the_size_of_the_peg_s_noise() -> None:
     assert (1 / wide - 1) == pytest.approx(2 * (1 / narrow - 1), rel=1e-6, abs=1e-12)
 
 
+@pytest.mark.slow(0.3)
 def test_the_policy_rate_moves_by_quarters_at_meetings_and_never_below_zero() -> None:
     market = draw(replace(MODEL, rate_start=0.25, rate_noise=3.0), paths=100, hours=4 * 46 * 24)
     rate = market.column("fed_rate")

@@ -130,6 +130,7 @@ def test_volatility_is_forgotten_as_its_half_lives_say(market: RWAMarket, lag: i
     assert_mean((swing[:, lag:] * swing[:, :-lag]).mean(axis=1), target, narrow=0.2)
 
 
+@pytest.mark.slow(0.4)
 def test_jumps_are_as_frequent_as_said() -> None:
     """Without diffusion a move is a jump or next to nothing."""
     model = replace(MODEL, eth_volatility=1e-6)

@@ -30,6 +30,7 @@ def paths_of(market: AaveV3) -> tuple[dict[str, np.ndarray], np.ndarray]:
     return {ETH: ether * shares // 100, BTC: bitcoin * shares[::-1] // 100}, times
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("device", DEVICES)
 def test_totals_and_data_are_those_of_the_processor(
     market_and_accounts: tuple[AaveV3, list[bytes]], device: str

@@ -188,6 +188,7 @@ _SETTINGS = settings(
 )
 
 
+@pytest.mark.slow(0.4)
 def test_on_the_replica() -> None:
     class OnReplica(CompoundMachine):
         world = staticmethod(lambda: replica("ethereum"))

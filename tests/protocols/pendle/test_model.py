@@ -42,6 +42,7 @@ def same(market: PendleMarket, model: Market) -> None:
     )
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("made", MARKETS, ids=lambda made: made.token)
 def test_random_trades_equal_the_model(made: Made) -> None:
     market, rng, done = open_market(made), Random(made.token), Counter[str]()

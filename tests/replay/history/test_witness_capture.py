@@ -45,6 +45,7 @@ def captured(run_mayavi: Any, node: RecordedNode, out: Path) -> Any:
     return case
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("named", ["folder", "case", "file"])
 def test_a_captured_witness_validates_offline_to_the_state_root(
     run_mayavi, node: RecordedNode, tmp_path: Path, named: str
@@ -69,6 +70,7 @@ def test_a_captured_witness_validates_offline_to_the_state_root(
     assert found["state_root"] == node.block["stateRoot"]
 
 
+@pytest.mark.slow(0.3)
 def test_a_captured_witness_opens_as_a_fork_and_its_case_replays(
     run_mayavi, node: RecordedNode, tmp_path: Path
 ) -> None:
@@ -96,6 +98,7 @@ def test_headers_may_be_left_out_or_be_objects(run_mayavi, node: RecordedNode, t
     assert json.loads(done.stdout)["details"][0]["state_root"] == node.block["stateRoot"]
 
 
+@pytest.mark.slow(0.3)
 def test_a_wrong_witness_is_named_and_the_case_is_right(run_mayavi, node: RecordedNode, tmp_path: Path) -> None:
     """One changed byte of a trie node: nothing proves the account below it, which is then read from the node."""
     state = list(node.witness["state"])

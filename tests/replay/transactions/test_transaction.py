@@ -100,6 +100,7 @@ def test_a_curve_exchange_shows_calls_transfers_balances_and_slots(blocks: Path)
     assert not any(line.strip().startswith("STATICCALL identity") for line in calls.splitlines())
 
 
+@pytest.mark.slow(0.6)
 def test_native_balances_add_up_to_the_burned_fee(blocks: Path) -> None:
     replay = replayed(blocks, CURVE)
     changes = [each.after - each.before for each in replay.outcome.changes if each.field == "balance"]
@@ -137,6 +138,7 @@ def test_pool_slots_are_named_and_unpacked_by_their_layout(blocks: Path) -> None
     assert not [line for line in shown if ": 0x" in line], "nothing is left in hex"
 
 
+@pytest.mark.slow(0.4)
 def test_unpacked_prices_and_ticks_are_those_of_the_swap_events(blocks: Path) -> None:
     replay = replayed(blocks, UNIVERSAL)
     view = TraceView(replay)

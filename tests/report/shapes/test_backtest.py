@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mayavi.portfolio.backtest.backtest import backtest
 from mayavi.portfolio.backtest.document import document_of
 from mayavi.portfolio.backtest.formatting import figure
@@ -104,6 +106,7 @@ def test_the_same_document_gives_the_same_bytes(drawn: dict[str, Any]) -> None:
     assert render(backtest_page(again)) == render(backtest_page(drawn))
 
 
+@pytest.mark.slow(0.5)
 def test_a_real_market_shows_its_windows_and_why_intervals_are_missing(tmp_path: Path) -> None:
     done = backtest(making(data=str(past_market(tmp_path))), [], ["equal_weight", "usdy_only"], QUICK)
     document = document_of(done, command="mayavi backtest rwa --data past.csv")

@@ -132,6 +132,7 @@ def test_rounding_counts_as_equal_and_is_counted(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow(0.3)
 def test_falls_and_rises_of_a_price_are_shown_with_their_jumps(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     for run_id, prices, override in (

@@ -82,6 +82,7 @@ def test_an_exact_scan_passes(scanned: Path) -> None:
     assert not has_section(page, "mismatches")
 
 
+@pytest.mark.slow(0.3)
 def test_many_blocks_are_summed_in_groups(scanned: Path) -> None:
     with duckdb.connect(str(scanned)) as database:
         many = [block(number) for number in range(40, 1_000)]

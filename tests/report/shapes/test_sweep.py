@@ -38,6 +38,7 @@ def test_the_worst_point_is_named_with_its_interval(page: Page) -> None:
     assert page.verdict.interval == f"{at} {usd(worst.value)} [{usd(worst.low)}, {usd(worst.high)}], 95 % interval"
 
 
+@pytest.mark.slow(0.3)
 def test_every_tile_of_a_plain_sweep_is_what_sql_gives(tmp_path: Path) -> None:
     store = store_sweep(
         tmp_path / "runs.duckdb", {(): {seed: lending(losses(2, seed), 9.5 * seed) for seed in range(80)}}
@@ -75,6 +76,7 @@ def test_heat_maps_have_the_estimate_of_every_point(grid: Store, page: Page) -> 
     assert set(quoted) <= shown  # the title quotes cells, and nothing that is not on the map
 
 
+@pytest.mark.slow(0.3)
 def test_what_the_seeds_do_not_tell_apart_is_not_called_the_worst(tmp_path: Path) -> None:
     points = {
         (f"prices.WETH.size={size}", f"agents.liquidators.count={count}"): {
@@ -114,10 +116,12 @@ def test_the_command_of_the_sweep_repeats_its_grid(page: Page) -> None:
     assert "--set" not in command
 
 
+@pytest.mark.slow(0.3)
 def test_the_same_sweep_gives_the_same_bytes(grid: Store, page: Page) -> None:
     assert render(sweep_page(grid, "latest")) == render(page)
 
 
+@pytest.mark.slow(0.3)
 def test_one_axis_is_drawn_with_intervals(tmp_path: Path) -> None:
     points = {
         (f"prices.WETH.size={size}",): {seed: lending(losses(at, seed), 1.0) for seed in range(10)}
@@ -149,6 +153,7 @@ def test_a_sweep_without_any_run_says_so(tmp_path: Path) -> None:
     assert "No run of this sweep has finished" in render(page)
 
 
+@pytest.mark.slow(0.3)
 def test_one_run_makes_no_claim(tmp_path: Path) -> None:
     page = sweep_page(store_sweep(tmp_path / "runs.duckdb", {(): {7: lending(12.5, 100.0)}}), "latest")
     assert page.verdict.badge == "INDETERMINATE"
@@ -158,6 +163,7 @@ def test_one_run_makes_no_claim(tmp_path: Path) -> None:
     render(page)
 
 
+@pytest.mark.slow(0.3)
 def test_no_loss_is_bounded_not_certain(tmp_path: Path) -> None:
     store = store_sweep(tmp_path / "runs.duckdb", {(): {seed: lending(0.0, 100.0) for seed in range(60)}})
     page = sweep_page(store, "latest")
@@ -178,6 +184,7 @@ def test_failed_runs_are_listed_and_part_of_no_statistic(tmp_path: Path) -> None
     assert "mayavi runs show halted-8" in table.command
 
 
+@pytest.mark.slow(0.3)
 def test_outcomes_that_are_no_numbers_are_left_out_and_counted(tmp_path: Path) -> None:
     runs = {seed: lending(5.0 + seed, 1.0) for seed in range(6)}
     runs[6] = [kpi("bad_debt", math.nan), kpi("liquidated", math.inf)]

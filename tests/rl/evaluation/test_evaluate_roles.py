@@ -101,6 +101,7 @@ def test_trainings_are_pooled_each_beside_its_own_others() -> None:
     assert document["borrower"]["noop"]["mean_reward"] == pytest.approx(np.mean([rewards["noop@1"], rewards["noop@2"]]))
 
 
+@pytest.mark.slow(0.4)
 def test_checkpoints_of_both_roles_say_where_each_stops_moving() -> None:
     steps = {10: trained("a", REST, TAKE), 20: trained("b", REPAY, TAKE), 30: trained("c", REPAY, TAKE)}
     env = make(24)

@@ -105,6 +105,7 @@ def test_chance_and_draws_of_a_role_do_not_depend_on_who_plays_the_other() -> No
         assert len({tuple(each) for each in first}) > 1
 
 
+@pytest.mark.slow(0.3)
 def test_a_game_is_its_start_and_what_all_agents_did_while_they_took_part() -> None:
     env = market(6)
 

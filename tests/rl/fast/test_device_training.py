@@ -111,6 +111,7 @@ def test_it_learns_and_its_checkpoint_is_evaluated_on_the_processor(tmp_path: Pa
     assert trained.mean_reward is not None
 
 
+@pytest.mark.slow(0.4)
 @KINDS
 @pytest.mark.usefixtures("on_device")
 def test_an_interrupted_training_ends_with_the_weights_of_an_uninterrupted_one(
@@ -134,6 +135,7 @@ def test_an_interrupted_training_ends_with_the_weights_of_an_uninterrupted_one(
         assert one == other, file
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.usefixtures("on_device")
 def test_a_training_continues_on_the_processor_with_new_episodes(tmp_path: Path) -> None:
     train(TrainConfig.of(CHASE, SMALL, {"timesteps": 384}), models=tmp_path, run_id="one")
@@ -143,6 +145,7 @@ def test_a_training_continues_on_the_processor_with_new_episodes(tmp_path: Path)
     assert "all rows begin new episodes" in resumed.reason
 
 
+@pytest.mark.slow(0.5)
 def test_a_device_that_fails_is_named_and_the_last_checkpoint_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -207,6 +207,7 @@ def test_a_training_that_was_interrupted_saves_first_and_a_finished_one_is_train
     assert [each.name for each in open_model("one", tmp_path).checkpoints()][-1] == "final"
 
 
+@pytest.mark.slow(0.3)
 def test_a_run_killed_before_its_first_checkpoint_starts_again(tmp_path: Path) -> None:
     config = TrainConfig.of(CHASE, SMALL, {"timesteps": 512, "checkpoint_every_steps": 10_000})
 
@@ -252,6 +253,7 @@ def test_an_algorithm_that_cannot_act_there_is_refused(
     assert "--set actions=" in (refused.value.hint or "")
 
 
+@pytest.mark.slow(0.3)
 def test_a_policy_loads_after_the_module_of_its_learning_rate_schedule_moved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,6 +305,7 @@ def test_a_checkpoint_of_another_run_is_refused(
         open_model("other", tmp_path).policy()
 
 
+@pytest.mark.slow(0.4)
 @pytest.mark.parametrize("settings", [{}, {"recurrent": True, "lstm_size": 8}], ids=["mlp", "lstm"])
 def test_a_policy_acts_over_rows_as_the_framework_does_row_by_row(tmp_path: Path, settings: dict[str, Any]) -> None:
     from mayavi.rl.sb3.algorithm import algorithm_class

@@ -46,11 +46,13 @@ def test_a_replica_is_written_and_played_like_itself(run_mayavi, tmp_path: Path)
     assert evaluated[0] == evaluated[1]
 
 
+@pytest.mark.slow(0.3)
 def test_a_continuous_environment_is_warmed_at_its_bounds(tmp_path: Path) -> None:
     found = warm("aave", WorldSource(), tmp_path / "a.snapshot", config={"actions": "continuous"}, rollouts=1)
     assert {"always [-1.0]", "always [0.0]", "always [1.0]", "random"} < set(found.strategies)
 
 
+@pytest.mark.slow(0.3)
 def test_a_file_on_which_rewards_are_others_never_gets_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

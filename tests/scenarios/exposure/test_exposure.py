@@ -41,6 +41,7 @@ def passive(tmp_path: Path) -> Any:
     return write
 
 
+@pytest.mark.slow(0.4)
 @pytest.mark.parametrize(("chain", "protocol", "debt"), MARKETS)
 def test_an_exposure_is_what_a_run_records_if_nobody_acts(
     passive: Any, tmp_path: Path, chain: str, protocol: str, debt: str

@@ -220,6 +220,7 @@ def test_an_account_that_nobody_watches_says_so() -> None:
     assert {row.reason for row in rows if row.reason} == {"no liquidator"}
 
 
+@pytest.mark.slow(0.3)
 def test_accounts_are_stored_exported_and_part_of_the_digest(tmp_path: Path) -> None:
     file = tmp_path / "market.yaml"
     file.write_text(COMPOUND)

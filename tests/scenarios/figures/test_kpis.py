@@ -21,6 +21,7 @@ QUICK = {"ethereum"}
 """Chains whose whole scenarios are played in the inner loop too."""
 
 
+@pytest.mark.slow(0.3)
 def test_every_account_of_a_population_can_be_followed_step_by_step() -> None:
     played = play("depeg_cascade", steps=3)
     followed = [row for row in played.snapshots if (row.subject, row.metric) == ("borrowers-17", "health_factor")]
@@ -64,6 +65,7 @@ def test_accounts_the_market_does_not_lend_so_much_are_counted_and_told_of() -> 
     assert all("jumps by" in note for note in notes(numbers(healthy)))
 
 
+@pytest.mark.slow(0.4)
 def test_a_pool_far_from_the_oracle_is_told_of() -> None:
     poor = ["agents.arbitrageur.capital={WETH: 1, USDC: 1}"]
     played = play("depeg_cascade", steps=4, overrides=poor)
@@ -86,6 +88,7 @@ def test_the_pools_of_the_library_are_near_the_oracle(scenario: str, chain: str)
     assert [note for note in found if "jumps by" not in note] == []
 
 
+@pytest.mark.slow(0.3)
 def test_a_pool_that_follows_a_shock_changes_and_one_that_is_sold_into_is_pressed() -> None:
     shocked, sold = play("depeg_cascade", steps=4).kpis, play("vesting_cliff", steps=4).kpis
     assert {"pool_change.WETH/USDC.500", "liquidity_change.WETH/USDC.500"} <= shocked.keys()
@@ -112,6 +115,7 @@ def test_what_a_seller_got_in_several_sales_is_added_up() -> None:
     assert played.kpis["proceeds.investors.USDC"] == sum(int(each["received"]) for each in sales)
 
 
+@pytest.mark.slow(0.3)
 def test_a_liquidators_profit_is_what_is_left_after_the_gas_of_all_it_tried() -> None:
     played = play("depeg_cascade", steps=4)
     fees = sum(int(row.fee_wei) for row in played.actions if row.kind == "liquidate")
@@ -123,6 +127,7 @@ def test_a_liquidators_profit_is_what_is_left_after_the_gas_of_all_it_tried() ->
     assert free["liquidator_profit"] == free["liquidator_profit_before_gas"] > 0
 
 
+@pytest.mark.slow(0.5)
 def test_liquidators_who_sell_before_the_pool_follows_are_told_of() -> None:
     first = play("depeg_cascade", steps=4)
     assert -0.03 * 10**18 < first.kpis["liquidation_sale_gap"] < 0
@@ -133,6 +138,7 @@ def test_liquidators_who_sell_before_the_pool_follows_are_told_of() -> None:
     assert any(note.startswith("liquidators sold what they seized at +") for note in notes(numbers(late)))
 
 
+@pytest.mark.slow(0.3)
 def test_a_price_that_begins_far_from_the_oracles_is_told_of(tmp_path: Path) -> None:
     lines = [f"{1_700_000_000 + 3_600 * hour},{1_500 - hour}" for hour in range(6)]
     (tmp_path / "weth.csv").write_text("time,price\n" + "\n".join(lines))

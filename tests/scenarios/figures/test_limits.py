@@ -67,6 +67,7 @@ def test_other_failures_are_no_limits() -> None:
     assert refused_by("SupplyCapExceeded()") == "cap"
 
 
+@pytest.mark.slow(0.4)
 def test_a_sweep_counts_runs_without_a_refusal_as_zero(tmp_path: Path) -> None:
     """The price of WETH decides whether the loan fits under the cap on borrowing, so only some seeds are refused."""
     text = """\

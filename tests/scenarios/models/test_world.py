@@ -38,6 +38,7 @@ def test_a_file_declares_its_block_and_the_run_records_it(tmp_path: Path) -> Non
     assert prices[0] == 1878.2104
 
 
+@pytest.mark.slow(0.3)
 def test_options_override_the_file_and_are_recorded(tmp_path: Path) -> None:
     path, store = written(tmp_path, f"source: replica\nblock: {JULY}\n"), tmp_path / "runs.duckdb"
     run = run_scenario(path, block=SEPTEMBER, store=store)
@@ -54,6 +55,7 @@ def test_options_override_the_file_and_are_recorded(tmp_path: Path) -> None:
     assert "block" not in record.scenario_text  # a snapshot has its own
 
 
+@pytest.mark.slow(0.3)
 def test_the_default_block_by_number_gives_the_digest_of_no_block(tmp_path: Path) -> None:
     path, store = written(tmp_path), tmp_path / "runs.duckdb"
     plain, numbered = (run_scenario(path, block=block, store=store) for block in (None, DEFAULT))
@@ -118,6 +120,7 @@ def test_options_that_contradict_each_other_are_refused(tmp_path: Path, options:
         load_scenario(written(tmp_path), world=options)
 
 
+@pytest.mark.slow(0.4)
 def test_a_sweep_runs_on_one_world(tmp_path: Path) -> None:
     path, store = written(tmp_path), tmp_path / "runs.duckdb"
     with pytest.raises(UsageError, match="several values for 'block', and a sweep runs on one world"):

@@ -21,6 +21,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(SPECIALISE, raising=False)
 
 
+@pytest.mark.slow(0.4)
 def test_rows_and_text_of_a_run_are_the_same_in_every_mode(tmp_path: Path) -> None:
     store = tmp_path / "runs.duckdb"
     runs = [mayavi.run("depeg_cascade", store=store, specialise=mode, **SMALL) for mode in MODES]
@@ -31,6 +32,7 @@ def test_rows_and_text_of_a_run_are_the_same_in_every_mode(tmp_path: Path) -> No
     assert [dict(run.specialise) for run in runs] == [record.specialise for record in records]
 
 
+@pytest.mark.slow(0.5)
 def test_an_argument_comes_before_the_scenario_and_that_before_the_variable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +60,7 @@ def test_an_unknown_mode_is_refused_with_its_place(tmp_path: Path, monkeypatch: 
         mayavi.run("depeg_cascade", store=tmp_path / "runs.duckdb", **SMALL)
 
 
+@pytest.mark.slow(0.4)
 def test_a_sweep_is_not_repeated_because_the_mode_differs(tmp_path: Path) -> None:
     store = tmp_path / "runs.duckdb"
     first = mayavi.sweep("depeg_cascade", seeds=[1, 2], jobs=1, store=store, specialise="check", **SMALL)

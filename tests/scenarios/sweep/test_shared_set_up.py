@@ -22,6 +22,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow(0.7)
 @pytest.mark.parametrize("name", SMALL)
 def test_rows_are_those_of_single_runs(name: str, tmp_path: Path) -> None:
     store = tmp_path / "runs.duckdb"

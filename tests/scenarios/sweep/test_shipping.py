@@ -51,6 +51,7 @@ def test_a_node_imports_the_code_that_it_was_sent_and_refuses_other_code(own_cod
     assert "a node of the cluster has other code: agent saver:Saver is saver, sha256" in on_a_node(parcel, node)
 
 
+@pytest.mark.slow(0.4)
 def test_a_package_is_not_sent_and_a_node_without_it_says_so(own_code: OwnCode) -> None:
     own_code.install("savings", {"mayavi.agents": "saver = saver:Saver"}, {"saver.py": SAVER})
     text = "chain: ethereum\nsteps: 2\nstep_time: 1h\nagents:\n  savers: {kind: saver, count: 3}\n"

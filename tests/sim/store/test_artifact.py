@@ -35,6 +35,7 @@ def rewritten(bundle: Path, changes: dict[str, bytes | None]) -> Path:
     return target
 
 
+@pytest.mark.slow(0.3)
 def test_two_runs_to_the_same_rows_give_the_same_bytes(tmp_path: Path, bundle: Path) -> None:
     again = store_run(tmp_path / "elsewhere.duckdb")
     digest = write_artifact(Store(tmp_path / "elsewhere.duckdb"), again.run_id, tmp_path / "again.zip")

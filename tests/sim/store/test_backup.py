@@ -13,6 +13,7 @@ from mayavi.sim.store.backup import back_up_store
 from tests.sim.store.sample_runs import actions_of, info_of, snapshots_of, store_run
 
 
+@pytest.mark.slow(0.4)
 def test_merged_and_waiting_runs_are_copied_with_their_digests(tmp_path: Path) -> None:
     path, copy = tmp_path / "runs.duckdb", tmp_path / "backup" / "runs.duckdb"
     merged = store_run(path, steps=2).run_id

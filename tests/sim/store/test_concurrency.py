@@ -128,6 +128,7 @@ def test_nothing_is_merged_under_the_eyes_of_a_reader(tmp_path: Path) -> None:
     assert Store(path).sql(count).fetchall() == [(24,)]
 
 
+@pytest.mark.slow(0.3)
 def test_a_merge_leaves_a_run_that_is_under_way_alone(tmp_path: Path) -> None:
     path, info = tmp_path / "runs.duckdb", info_of()
     with SegmentRecorder(path, flush_rows=1) as recorder:

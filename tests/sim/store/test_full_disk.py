@@ -45,6 +45,7 @@ def intact(store: Store, run_id: str) -> bool:
     return store.digest(run_id) == store.run(run_id).digest
 
 
+@pytest.mark.slow(0.3)
 def test_a_full_disk_is_an_error_that_says_so_and_keeps_what_was_stored(small_disk: Path) -> None:
     path = small_disk / "runs.duckdb"
     before = store_run(path)

@@ -22,6 +22,7 @@ def write_together(path: Path, runs: int) -> list[str]:
     return ids
 
 
+@pytest.mark.slow(0.7)
 def test_runs_that_end_together_are_one_segment_and_runs_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     ids = write_together(path, 3)

@@ -18,6 +18,7 @@ from mayavi.sim.store.explanation import shown_wad
 from tests.sim.store.sample_runs import KPIS, actions_of, info_of, snapshots_of, store_run
 
 
+@pytest.mark.slow(0.3)
 def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "data" / "runs.duckdb"
     info = store_run(path)
@@ -65,6 +66,7 @@ def test_a_read_only_store_is_read(tmp_path: Path) -> None:
         tmp_path.chmod(0o755)
 
 
+@pytest.mark.slow(0.6)
 def test_a_run_under_way_is_seen_as_it_grows_and_cannot_be_removed(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     store = Store(path)
@@ -87,6 +89,7 @@ def test_a_run_under_way_is_seen_as_it_grows_and_cannot_be_removed(tmp_path: Pat
     assert (run.status, run.error, run.action_count, run.steps_done) == ("halted", "boom\ntraceback", 6, 2)
 
 
+@pytest.mark.slow(0.4)
 def test_removed_runs_are_gone_and_others_stay(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     first, second, third = (store_run(path) for _ in range(3))
@@ -120,6 +123,7 @@ def test_a_sweep_is_kept_with_what_was_said_of_it_last(tmp_path: Path) -> None:
     assert [run.run_id for run in store.runs()] == [other.run_id]
 
 
+@pytest.mark.slow(0.3)
 @pytest.mark.parametrize("format", ["parquet", "csv"])
 def test_exported_rows_are_the_stored_ones(tmp_path: Path, format: str) -> None:
     path = tmp_path / "runs.duckdb"
@@ -178,6 +182,7 @@ def test_a_comparison_names_the_first_difference(tmp_path: Path) -> None:
     assert store.digest(b.run_id) != store.run(b.run_id).digest
 
 
+@pytest.mark.slow(0.4)
 def test_an_explanation_tells_what_was_done_to_an_account(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     info = store_run(path)
@@ -205,6 +210,7 @@ def test_a_health_factor_is_never_rounded_up() -> None:
     assert shown_wad(2**256 - 1) == "∞ (no debt)"
 
 
+@pytest.mark.slow(0.3)
 def test_amounts_are_told_in_whole_tokens_as_far_as_their_decimals_are_known(tmp_path: Path) -> None:
     info, path = info_of(), tmp_path / "runs.duckdb"
     moment = snapshots_of(0)[0]

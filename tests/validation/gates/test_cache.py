@@ -76,6 +76,7 @@ def test_a_poisoned_word_of_a_replica_is_named(cached: Path, label: str, slot: i
     assert f"{before + 1:#x}, expected" in tally.first_difference
 
 
+@pytest.mark.slow(0.5)
 def test_poisoned_code_a_poisoned_balance_and_a_changed_label_are_named(cached: Path) -> None:
     path = replica_path(CHAIN, cached)
     fork = Fork.load_snapshot(path)

@@ -109,6 +109,7 @@ def test_a_feed_with_another_time_is_found(recorded: RecordedContracts, monkeypa
     assert tally.first_difference.startswith("PriceFeed as ETH/USD: latestRoundData(): Chainlink's ")
 
 
+@pytest.mark.slow(0.3)
 def test_one_unit_in_the_recorded_exchange_is_found(cases: Path, tmp_path: Path) -> None:
     folder = copy_blocks(cases, tmp_path, EXCHANGE_BLOCK) / "mainnet" / "blocks"
     amount = 10_743_789_362
@@ -129,6 +130,7 @@ def test_one_unit_in_the_recorded_exchange_is_found(cases: Path, tmp_path: Path)
     assert f"the chain gave {amount + 1}, ours {amount}" in tally.first_difference
 
 
+@pytest.mark.slow(0.3)
 def test_other_code_at_the_address_of_the_router_is_found(cases: Path, tmp_path: Path) -> None:
     block = 19_932_703
     folder = copy_blocks(cases, tmp_path, block) / "mainnet" / "blocks"

@@ -13,12 +13,14 @@ from mayavi.validation.gates.envs import EnvsGate
 from mayavi.validation.run import run_gate
 
 
+@pytest.mark.slow(0.3)
 def test_a_single_and_a_multi_agent_environment_pass() -> None:
     report = run_gate(EnvsGate(["rwa", "market"]), GateContext()).report
     assert report.first_difference == ""
     assert report.parts == {"rwa": 3, "market": 2}
 
 
+@pytest.mark.slow(0.4)
 def test_an_episode_that_is_not_the_same_again_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = Entry("drifting", "", "tests.validation.gates.drifting_env:DriftingEnv", "never the same")
     monkeypatch.setitem(ENVS, "drifting", entry)

@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mayavi.validation.gate import GateContext
 from mayavi.validation.gates.blocks import BlocksGate
 from mayavi.validation.gates.quotes import QuotesGate
@@ -17,11 +19,13 @@ from tests.validation.recorded_copy import change, copy_blocks
 BLOCK = 12_244_000
 
 
+@pytest.mark.slow(0.3)
 def test_a_recorded_block_passes_with_all_its_transactions(cases: Path, tmp_path: Path) -> None:
     report = run_gate(BlocksGate(), GateContext(copy_blocks(cases, tmp_path, BLOCK))).report
     assert (report.verdict, report.cases, report.parts) == ("passed", 133, {"berlin": 133})
 
 
+@pytest.mark.slow(0.3)
 def test_one_unit_of_gas_in_a_receipt_is_named(cases: Path, tmp_path: Path) -> None:
     folder = copy_blocks(cases, tmp_path, BLOCK)
 
@@ -51,6 +55,7 @@ def test_witnesses_pass_and_a_changed_root_is_named(cases: Path, tmp_path: Path)
     assert report.first_difference.startswith("holesky-2971846.json.gz, ")
 
 
+@pytest.mark.slow(0.5)
 def test_recorded_quotes_pass_and_one_unit_is_named(cases: Path, tmp_path: Path) -> None:
     folder = tmp_path / "mainnet" / "quotes"
     shutil.copytree(cases / "mainnet" / "quotes", folder, copy_function=shutil.copyfile)

@@ -23,6 +23,7 @@ def others_may_write(path: Path) -> bool:
     return not done.returncode
 
 
+@pytest.mark.slow(0.4)
 def test_readers_share_a_database_that_others_may_write_after_the_last(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("runs.duckdb", 'it\'s "memory".duckdb')]
     ids = [store_run(path).run_id for path in paths]
@@ -40,6 +41,7 @@ def test_readers_share_a_database_that_others_may_write_after_the_last(tmp_path:
     assert others_may_write(paths[0])
 
 
+@pytest.mark.slow(0.3)
 def test_what_this_process_writes_to_is_not_attached_and_stays_locked(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     run_id = store_run(path).run_id
