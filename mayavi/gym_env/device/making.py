@@ -11,6 +11,10 @@ from mayavi.gym_env.device.host import HostRows
 from mayavi.gym_env.device.parts import Part
 
 Took = list[dict[str, float]]
+FIRST_PATHS = 48
+"""Most paths of the first kernels, which rows wait for: the ones taken most often. Later kernels have all."""
+TOGETHER = 2_000_000
+"""Bytes of kernels from which on several processes compile them together."""
 
 
 class KernelMaker:
@@ -28,7 +32,10 @@ class KernelMaker:
         if self._compiled is not None:
             self._compiled.exception()  # what is compiled there is of no use any more
             self._compiled = None
-        self._print()
+        self._print(min(self.most, FIRST_PATHS))
+        texts = self._texts()
+        if sum(map(len, texts)) > TOGETHER:
+            self._filler.fill(texts)
         try:
             self._use(_compile(self.parts))
         except DeviceError as error:
@@ -37,7 +44,7 @@ class KernelMaker:
     def begin(self) -> None:
         """Begin to make kernels of all that is known now, unless some are being made."""
         if self._compiled is None:
-            self._print()
+            self._print(self.most)
             self._compiled = self._thread.submit(self._compile_beside)
 
     def adopt(self) -> None:
@@ -57,11 +64,16 @@ class KernelMaker:
 
     def _compile_beside(self) -> Took:
         """Compile while rows are stepped: a driver that compiles in this process would stop them."""
-        if self._filler.device != EMULATED:
-            self._filler.fill([text for part in self.parts for text in part.kernel.printed()])
+        self._filler.fill(self._texts())
         return [] if self._filler.stopped else _compile(self.parts)
 
-    def _print(self) -> None:
+    def _texts(self) -> list[str]:
+        """Kernels for a driver to compile, the largest first."""
+        if self._filler.device == EMULATED:
+            return []
+        return sorted((text for part in self.parts for text in part.kernel.printed()), key=len, reverse=True)
+
+    def _print(self, most: int) -> None:
         host = self.host
         try:
             for part in self.parts:
@@ -69,7 +81,7 @@ class KernelMaker:
             for part in self.parts:
                 part.wide |= part.left > 0
                 part.printed = part.kernel.print(
-                    host.fleet, part.wiring.program, host.starts, self.spread, self.most, part.wide
+                    host.fleet, part.wiring.program, host.starts, self.spread, most, part.wide
                 )
         except DeviceError as error:
             raise explained(error) from None
