@@ -2,7 +2,8 @@
 
 use cranelift_codegen::{
     ir::{
-        AbiParam, Block, InstBuilder, MemFlags, SigRef, Signature, StackSlot, StackSlotData, StackSlotKind, Value,
+        AbiParam, Block, BlockArg, InstBuilder, MemFlags, SigRef, Signature, StackSlot, StackSlotData, StackSlotKind,
+        Value,
         condcodes::IntCC,
         types::{I8, I64, I128},
     },
@@ -10,7 +11,7 @@ use cranelift_codegen::{
 };
 use cranelift_frontend::FunctionBuilder;
 
-use super::{calls, emit_float};
+use super::{calls, emit_float, registers};
 use crate::native::lowering::{
     limbs::{Binary, Helper, Instruction, Limb, ZERO},
     lower::Lowered,
@@ -30,6 +31,8 @@ struct Emitter<'a, 'b> {
     arguments: StackSlot,
     results: StackSlot,
     signature: SigRef,
+    /// What is called with two limbs in registers, and with six.
+    registers: [SigRef; 2],
 }
 
 /// Write the whole function: a loop over rows.
@@ -81,9 +84,26 @@ fn emit_row(
     let mut signature = Signature::new(convention);
     signature.params.extend([AbiParam::new(I64); 3]);
     let signature = builder.import_signature(signature);
+    let registers = [2, 6].map(|count| {
+        let mut signature = Signature::new(if cfg!(target_arch = "x86_64") { CallConv::SystemV } else { convention });
+        signature.params.extend(vec![AbiParam::new(I64); count]);
+        signature.returns.extend([AbiParam::new(I64); 2]);
+        builder.import_signature(signature)
+    });
     let values = vec![None; lowered.writer.values as usize];
-    let mut emitter =
-        Emitter { builder, lowered, values, input, output, end, failed: None, arguments, results, signature };
+    let mut emitter = Emitter {
+        builder,
+        lowered,
+        values,
+        input,
+        output,
+        end,
+        failed: None,
+        arguments,
+        results,
+        signature,
+        registers,
+    };
     lowered.writer.code.iter().for_each(|instruction| emitter.emit(instruction));
 }
 
@@ -92,6 +112,8 @@ fn most_limbs(code: &[Instruction]) -> [u32; 2] {
     code.iter().fold([1, 1], |most, instruction| {
         let [taken, given] = match instruction {
             Instruction::Call { arguments, results, .. } => [arguments.len() as u32, *results],
+            // A quotient is as long as its dividend.
+            Instruction::Guess { arguments, .. } => [arguments.len() as u32; 2],
             Instruction::Branch { then, otherwise, .. } => {
                 let (then, otherwise) = (most_limbs(then), most_limbs(otherwise));
                 [then[0].max(otherwise[0]), then[1].max(otherwise[1])]
@@ -157,6 +179,11 @@ impl Emitter<'_, '_> {
                 self.set(*into, value);
             }
             Instruction::Call { helper, into, results, arguments } => self.call(*helper, *into, *results, arguments),
+            Instruction::Guess { wrong, guess, helper, into, arguments } => {
+                self.guess(*wrong, guess, *into, |emitter| {
+                    emitter.call(*helper, *into, guess.len() as u32, arguments);
+                });
+            }
             Instruction::Fail(limb) => {
                 let limb = self.limb(*limb);
                 self.failed = Some(match self.failed {
@@ -304,7 +331,35 @@ impl Emitter<'_, '_> {
         below.expect("numbers have limbs")
     }
 
+    /// Limbs that are right, or others that are computed aside.
+    fn guess(&mut self, wrong: Limb, guess: &[Limb], into: u32, call: impl FnOnce(&mut Self)) {
+        let wrong = self.limb(wrong);
+        let guess: Vec<Value> = guess.iter().map(|limb| self.limb(*limb)).collect();
+        let (aside, on) = (self.builder.create_block(), self.builder.create_block());
+        let given = |values: Vec<Value>| values.into_iter().map(BlockArg::from).collect::<Vec<_>>();
+        self.builder.set_cold_block(aside);
+        let count = guess.len();
+        self.builder.ins().brif(wrong, aside, &[], on, &given(guess));
+        self.builder.switch_to_block(aside);
+        call(self);
+        let found = (into..).take(count).map(|value| self.limb(Limb::Value(value))).collect();
+        self.builder.ins().jump(on, &given(found));
+        self.builder.switch_to_block(on);
+        for value in (into..).take(count) {
+            let found = self.builder.append_block_param(on, I64);
+            self.set(value, found);
+        }
+    }
+
     fn call(&mut self, helper: Helper, into: u32, results: u32, arguments: &[Limb]) {
+        if let Some((entry, arguments)) = registers::entry(helper, arguments, results) {
+            let given: Vec<Value> = arguments.iter().map(|limb| self.limb(*limb)).collect();
+            let callee = self.builder.ins().iconst(I64, entry as i64);
+            let call = self.builder.ins().call_indirect(self.registers[given.len() / 4], callee, &given);
+            let found = self.builder.inst_results(call).to_vec();
+            (into..).zip(found).take(results as usize).for_each(|(value, found)| self.set(value, found));
+            return;
+        }
         for (at, limb) in arguments.iter().enumerate() {
             let value = self.limb(*limb);
             self.builder.ins().stack_store(value, self.arguments, 8 * at as i32);

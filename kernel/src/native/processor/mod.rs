@@ -7,4 +7,5 @@ pub mod emit_float;
 pub mod executable;
 pub mod interpreter;
 pub mod kernels;
+pub mod registers;
 pub mod rows;

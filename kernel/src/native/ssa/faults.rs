@@ -8,6 +8,7 @@ pub enum Fault {
     GuardDropped,
     NoCorrection,
     CarryLost,
+    GuessTrusted,
 }
 
 #[cfg(test)]
@@ -17,8 +18,14 @@ thread_local! {
 
 impl Fault {
     #[cfg(test)]
-    pub const ALL: [Self; 5] =
-        [Self::MaskOneBitShort, Self::LimitOneTooHigh, Self::GuardDropped, Self::NoCorrection, Self::CarryLost];
+    pub const ALL: [Self; 6] = [
+        Self::MaskOneBitShort,
+        Self::LimitOneTooHigh,
+        Self::GuardDropped,
+        Self::NoCorrection,
+        Self::CarryLost,
+        Self::GuessTrusted,
+    ];
 
     #[inline]
     pub fn is_on(self) -> bool {
