@@ -121,80 +121,9 @@ pub fn divide_by_limbs<const N: usize>(dividend: &[u64; N], divisor: [u64; 2]) -
     quotient
 }
 
-/// A quotient of two limbs; a longer one is zero, and so is that of the divisor zero.
-#[inline(always)]
-pub fn divide_to_two(dividend: [u64; 4], divisor: [u64; 2]) -> [u64; 2] {
-    let ([first, second, third, fourth], [low, high]) = (dividend, divisor);
-    if joined(fourth, third) >= joined(high, low) {
-        return [0, 0];
-    }
-    if high == 0 {
-        let (upper, rest) =
-            if third == 0 && second < low { (0, second) } else { divide_two_by_one(third, second, low) };
-        return [divide_two_by_one(rest, first, low).0, upper];
-    }
-    let by = high.leading_zeros();
-    let moved = |upper: u64, lower: u64| upper << by | (lower >> 1) >> (63 - by);
-    let scaled = joined(moved(high, low), low << by);
-    let (rest, next) = (joined(moved(fourth, third), moved(third, second)), moved(second, first));
-    let (upper, rest) = match rest << 64 | u128::from(next) {
-        short if rest >> 64 == 0 && short < scaled => (0, short),
-        _ => next_limb_by_two(rest, next, scaled),
-    };
-    [last_limb_by_two(rest, first << by, scaled), upper]
-}
-
-/// The last limb of a quotient by two limbs. Whether its estimate is one too large is a coin's toss, so that is no branch.
-#[inline(always)]
-fn last_limb_by_two(rest: u128, limb: u64, divisor: u128) -> u64 {
-    let (low, high, top) = (divisor as u64, (divisor >> 64) as u64, (rest >> 64) as u64);
-    if top >= high {
-        return next_limb_by_two(rest, limb, divisor).0;
-    }
-    let (estimate, left) = divide_two_by_one(top, rest as u64, high);
-    let (next, below) = joined(left, limb).overflowing_sub(u128::from(estimate) * u128::from(low));
-    let still_below = below & !next.overflowing_add(divisor).1;
-    // Hidden, or the compiler would first branch by `below`.
-    if std::hint::black_box(still_below) {
-        return two_less(estimate);
-    }
-    estimate - u64::from(below)
-}
-
-#[cold]
-#[inline(never)]
-fn two_less(limb: u64) -> u64 {
-    limb - 2
-}
-
-#[inline(always)]
-fn joined(upper: u64, lower: u64) -> u128 {
-    u128::from(upper) << 64 | u128::from(lower)
-}
-
-/// 2^255 by two limbs that are shifted to their highest bit: at most 2^5 too large, and at most 2^128 - 1. Zero where
-/// the upper limb is zero.
-#[inline(always)]
-pub fn reciprocal_of([low, high]: [u64; 2]) -> [u64; 2] {
-    if high == 0 {
-        return [0, 0];
-    }
-    let by = high.leading_zeros();
-    let (upper, lower) = (high << by | (low >> 1) >> (63 - by), low << by);
-    // 2^127 by the upper limb and one more: below the true value by one part in 2^62 at most.
-    let first = if upper == u64::MAX { 1 << 63 } else { divide_two_by_one(1 << 63, 0, upper + 1).0 };
-    // One step of Newton's method: what is left of 2^191 has 130 bits, of which the lowest 64 do not matter.
-    let under = u128::from(first) * u128::from(lower);
-    let over = u128::from(first) * u128::from(upper) + (under >> 64);
-    let left = (1_u128 << 127) - over - u128::from(under as u64 != 0);
-    let more = (u128::from(first) * u128::from(left as u64) >> 63) + ((u128::from(first) * (left >> 64)) << 1);
-    let value = (u128::from(first) << 64).saturating_add(more).saturating_add(24);
-    [value as u64, (value >> 64) as u64]
-}
-
 /// One limb of a quotient by two limbs, the upper of which has its highest bit set; and the rest.
 #[inline(always)]
-fn next_limb_by_two(rest: u128, limb: u64, divisor: u128) -> (u64, u128) {
+pub(super) fn next_limb_by_two(rest: u128, limb: u64, divisor: u128) -> (u64, u128) {
     let (low, high, top) = (divisor as u64, (divisor >> 64) as u64, (rest >> 64) as u64);
     let (mut quotient, left, carried) = if top >= high {
         let (left, carried) = (rest as u64).overflowing_add(high);

@@ -4,8 +4,9 @@ use revm::primitives::U256;
 
 use crate::native::{
     lowering::{
-        division::{MOST, divide, divide_by_limb, divide_by_limbs, reciprocal_of},
+        division::{MOST, divide, divide_by_limb, divide_by_limbs},
         limbs::Helper,
+        short_division::reciprocal_of,
     },
     ssa::{ir::Part, reference::hash},
 };

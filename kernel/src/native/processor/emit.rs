@@ -2,8 +2,7 @@
 
 use cranelift_codegen::{
     ir::{
-        AbiParam, Block, BlockArg, InstBuilder, MemFlags, SigRef, Signature, StackSlot, StackSlotData, StackSlotKind,
-        Value,
+        Block, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Value,
         condcodes::IntCC,
         types::{I8, I64, I128},
     },
@@ -11,15 +10,15 @@ use cranelift_codegen::{
 };
 use cranelift_frontend::FunctionBuilder;
 
-use super::{calls, emit_float, registers};
+use super::{emit_calls::Signatures, emit_float};
 use crate::native::lowering::{
-    limbs::{Binary, Helper, Instruction, Limb, ZERO},
+    limbs::{Binary, Instruction, Limb, ZERO},
     lower::Lowered,
 };
 
-struct Emitter<'a, 'b> {
-    builder: &'a mut FunctionBuilder<'b>,
-    lowered: &'a Lowered,
+pub(super) struct Emitter<'a, 'b> {
+    pub(super) builder: &'a mut FunctionBuilder<'b>,
+    pub(super) lowered: &'a Lowered,
     values: Vec<Option<Value>>,
     input: Value,
     output: Value,
@@ -28,11 +27,9 @@ struct Emitter<'a, 'b> {
     /// Bits that must all be zero.
     failed: Option<Value>,
     /// Where calls find their arguments and leave their results.
-    arguments: StackSlot,
-    results: StackSlot,
-    signature: SigRef,
-    /// What is called with two limbs in registers, and with six.
-    registers: [SigRef; 2],
+    pub(super) arguments: StackSlot,
+    pub(super) results: StackSlot,
+    pub(super) signatures: Signatures,
 }
 
 /// Write the whole function: a loop over rows.
@@ -81,29 +78,10 @@ fn emit_row(
         builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 8 * limbs.max(4), 3))
     };
     let (arguments, results) = (slot(most[0]), slot(most[1]));
-    let mut signature = Signature::new(convention);
-    signature.params.extend([AbiParam::new(I64); 3]);
-    let signature = builder.import_signature(signature);
-    let registers = [2, 6].map(|count| {
-        let mut signature = Signature::new(if cfg!(target_arch = "x86_64") { CallConv::SystemV } else { convention });
-        signature.params.extend(vec![AbiParam::new(I64); count]);
-        signature.returns.extend([AbiParam::new(I64); 2]);
-        builder.import_signature(signature)
-    });
+    let signatures = Signatures::new(builder, convention);
     let values = vec![None; lowered.writer.values as usize];
-    let mut emitter = Emitter {
-        builder,
-        lowered,
-        values,
-        input,
-        output,
-        end,
-        failed: None,
-        arguments,
-        results,
-        signature,
-        registers,
-    };
+    let mut emitter =
+        Emitter { builder, lowered, values, input, output, end, failed: None, arguments, results, signatures };
     lowered.writer.code.iter().for_each(|instruction| emitter.emit(instruction));
 }
 
@@ -125,14 +103,14 @@ fn most_limbs(code: &[Instruction]) -> [u32; 2] {
 }
 
 impl Emitter<'_, '_> {
-    fn limb(&mut self, limb: Limb) -> Value {
+    pub(super) fn limb(&mut self, limb: Limb) -> Value {
         match limb {
             Limb::Known(value) => self.builder.ins().iconst(I64, value.cast_signed()),
             Limb::Value(number) => self.values[number as usize].expect("values are written before they are read"),
         }
     }
 
-    fn set(&mut self, into: u32, value: Value) {
+    pub(super) fn set(&mut self, into: u32, value: Value) {
         self.values[into as usize] = Some(value);
     }
 
@@ -329,52 +307,5 @@ impl Emitter<'_, '_> {
             });
         }
         below.expect("numbers have limbs")
-    }
-
-    /// Limbs that are right, or others that are computed aside.
-    fn guess(&mut self, wrong: Limb, guess: &[Limb], into: u32, call: impl FnOnce(&mut Self)) {
-        let wrong = self.limb(wrong);
-        let guess: Vec<Value> = guess.iter().map(|limb| self.limb(*limb)).collect();
-        let (aside, on) = (self.builder.create_block(), self.builder.create_block());
-        let given = |values: Vec<Value>| values.into_iter().map(BlockArg::from).collect::<Vec<_>>();
-        self.builder.set_cold_block(aside);
-        let count = guess.len();
-        self.builder.ins().brif(wrong, aside, &[], on, &given(guess));
-        self.builder.switch_to_block(aside);
-        call(self);
-        let found = (into..).take(count).map(|value| self.limb(Limb::Value(value))).collect();
-        self.builder.ins().jump(on, &given(found));
-        self.builder.switch_to_block(on);
-        for value in (into..).take(count) {
-            let found = self.builder.append_block_param(on, I64);
-            self.set(value, found);
-        }
-    }
-
-    fn call(&mut self, helper: Helper, into: u32, results: u32, arguments: &[Limb]) {
-        if let Some((entry, arguments)) = registers::entry(helper, arguments, results) {
-            let given: Vec<Value> = arguments.iter().map(|limb| self.limb(*limb)).collect();
-            let callee = self.builder.ins().iconst(I64, entry as i64);
-            let call = self.builder.ins().call_indirect(self.registers[given.len() / 4], callee, &given);
-            let found = self.builder.inst_results(call).to_vec();
-            (into..).zip(found).take(results as usize).for_each(|(value, found)| self.set(value, found));
-            return;
-        }
-        for (at, limb) in arguments.iter().enumerate() {
-            let value = self.limb(*limb);
-            self.builder.ins().stack_store(value, self.arguments, 8 * at as i32);
-        }
-        let (entry, detail) = calls::entry(helper, arguments.len(), &self.lowered.texts);
-        let callee = self.builder.ins().iconst(I64, entry as usize as i64);
-        let given = [
-            self.builder.ins().stack_addr(I64, self.arguments, 0),
-            self.builder.ins().stack_addr(I64, self.results, 0),
-            self.builder.ins().iconst(I64, detail as i64),
-        ];
-        self.builder.ins().call_indirect(self.signature, callee, &given);
-        for at in 0..results {
-            let value = self.builder.ins().stack_load(I64, self.results, 8 * at.cast_signed());
-            self.set(into + at, value);
-        }
     }
 }

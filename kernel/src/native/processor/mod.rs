@@ -3,6 +3,7 @@
 pub mod calls;
 pub mod cranelift;
 pub mod emit;
+mod emit_calls;
 pub mod emit_float;
 pub mod executable;
 pub mod interpreter;

@@ -1,8 +1,8 @@
 //! Divisions that generated code calls with limbs in registers: what follows waits for them, and memory would take longer.
 
 use crate::native::lowering::{
-    division::{divide_to_two, reciprocal_of},
     limbs::{Helper, Limb, ZERO},
+    short_division::{divide_to_two, reciprocal_of},
 };
 
 /// Two limbs as they are returned: in two registers.

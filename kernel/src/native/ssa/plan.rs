@@ -44,6 +44,9 @@ pub struct Split {
 /// A node that is probably below 2^bits: a guard makes sure of it where that saves limbs.
 pub type Likely = (NodeId, u16);
 
+/// Limbs of a quotient that are not worth a guard of their own.
+const SHORT: usize = 2;
+
 #[derive(Clone)]
 struct Planner<'a> {
     source: &'a [Node],
@@ -197,7 +200,7 @@ impl Planner<'_> {
         if graph.find(&node).is_some() || size >= limbs(graph.derived(&node).high) {
             return;
         }
-        if opcode == op::DIV && graph.range(b).is_nonzero() {
+        if opcode == op::DIV && graph.range(b).is_nonzero() && limbs(graph.derived(&node).high) > SHORT {
             // a / b < 2^bits is a / 2^bits < b.
             let above = graph.shift(op::SHR, bits, a);
             let short = graph.pure(op::LT, [above, b, 0]);
