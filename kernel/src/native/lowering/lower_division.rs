@@ -119,7 +119,8 @@ impl Lowering<'_> {
         let guess = vec![shifted(product[4], product[3]), shifted(product[5], product[4])];
         let whole = self.multiply(&guess, b, 4);
         let [mut dividend, mut limit] = [a, b].map(<[Limb]>::to_vec);
-        (dividend.resize(4, ZERO), limit.resize(4, ZERO));
+        dividend.resize(4, ZERO);
+        limit.resize(4, ZERO);
         let rest = self.writer.sub(&dividend, &whole);
         let right = self.writer.less(&rest, &limit);
         let wrong = if Fault::GuessTrusted.is_on() { ZERO } else { self.writer.xor(right, Limb::Known(1)) };

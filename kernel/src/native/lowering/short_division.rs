@@ -68,7 +68,7 @@ pub fn reciprocal_of([low, high]: [u64; 2]) -> [u64; 2] {
     let under = u128::from(first) * u128::from(lower);
     let over = u128::from(first) * u128::from(upper) + (under >> 64);
     let left = (1_u128 << 127) - over - u128::from(under as u64 != 0);
-    let more = (u128::from(first) * u128::from(left as u64) >> 63) + ((u128::from(first) * (left >> 64)) << 1);
+    let more = ((u128::from(first) * u128::from(left as u64)) >> 63) + ((u128::from(first) * (left >> 64)) << 1);
     let value = (u128::from(first) << 64).saturating_add(more).saturating_add(24);
     [value as u64, (value >> 64) as u64]
 }
