@@ -7,6 +7,8 @@ pub mod lowering;
 pub mod processor;
 pub mod ptx;
 #[cfg(test)]
+mod quotient_tests;
+#[cfg(test)]
 mod samples;
 pub mod ssa;
 #[cfg(test)]

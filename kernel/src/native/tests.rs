@@ -24,10 +24,10 @@ use super::{
 };
 
 /// Rows of a function with their expected results.
-struct Case {
-    function: Function,
-    rows: Vec<Vec<U256>>,
-    expected: Vec<Option<Vec<U256>>>,
+pub(super) struct Case {
+    pub(super) function: Function,
+    pub(super) rows: Vec<Vec<U256>>,
+    pub(super) expected: Vec<Option<Vec<U256>>>,
 }
 
 fn case(seed: u64, inputs: usize, size: usize, rows: usize) -> Case {
@@ -124,10 +124,10 @@ fn run(executable: &Executable, inputs: usize, rows: &[Vec<U256>]) -> Vec<Option
     run_flagged(executable, inputs, rows).into_iter().map(|(flag, words)| (flag == 1).then_some(words)).collect()
 }
 
-const BACKENDS: [Backend; 2] = [Backend::Interpreter, Backend::Machine];
+pub(super) const BACKENDS: [Backend; 2] = [Backend::Interpreter, Backend::Machine];
 
 /// The first difference between a back end and the definition.
-fn difference(case: &Case, backend: Backend, likely: &[Likely]) -> Option<String> {
+pub(super) fn difference(case: &Case, backend: Backend, likely: &[Likely]) -> Option<String> {
     let plan = Plan::new(&case.function, likely).expect("well-formed");
     let executable = Executable::of_plan(&plan, backend);
     assert_eq!(executable.backend(), backend);

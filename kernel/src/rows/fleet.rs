@@ -224,8 +224,9 @@ impl Fleet {
                 runner.iter_mut().for_each(|runner| runner.prepare(program));
                 let mut inputs = vec![[0; 32]; program.input_count()];
                 let mut outputs = vec![[0; 32]; program.output_count()];
-                for (i, row) in job.rows.iter_mut().enumerate() {
-                    let at = job.first + i;
+                for i in 0..job.rows.len() {
+                    job.rows.get(i + 1).iter().for_each(|next| next.overlay.plane.fetch_ahead());
+                    let (row, at) = (&mut job.rows[i], job.first + i);
                     word_inputs.iter().zip(&given[at * wanted..]).for_each(|(to, word)| inputs[*to] = *word);
                     float_arrays::take(&float_inputs, at, &mut inputs);
                     row.begin_run();

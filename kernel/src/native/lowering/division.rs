@@ -123,7 +123,7 @@ pub fn divide_by_limbs<const N: usize>(dividend: &[u64; N], divisor: [u64; 2]) -
 
 /// One limb of a quotient by two limbs, the upper of which has its highest bit set; and the rest.
 #[inline(always)]
-fn next_limb_by_two(rest: u128, limb: u64, divisor: u128) -> (u64, u128) {
+pub(super) fn next_limb_by_two(rest: u128, limb: u64, divisor: u128) -> (u64, u128) {
     let (low, high, top) = (divisor as u64, (divisor >> 64) as u64, (rest >> 64) as u64);
     let (mut quotient, left, carried) = if top >= high {
         let (left, carried) = (rest as u64).overflowing_add(high);

@@ -40,6 +40,9 @@ pub enum Helper {
     Remainder {
         dividend: u8,
     },
+    /// 2^255 by a number of two limbs that is shifted to its highest bit, or a little more: two limbs. It is wanted by
+    /// guesses alone, so it need not be exact; zero where the upper limb is zero.
+    Reciprocal,
     /// A pure instruction on three words.
     Pure(u8),
     /// The hash of this text with the words given.
@@ -76,6 +79,14 @@ pub enum Instruction {
         helper: Helper,
         into: u32,
         results: u32,
+        arguments: Vec<Limb>,
+    },
+    /// A guess, or what the helper gives where the guess is wrong: where the first limb is not zero.
+    Guess {
+        wrong: Limb,
+        guess: Vec<Limb>,
+        helper: Helper,
+        into: u32,
         arguments: Vec<Limb>,
     },
     /// The row fails unless this is zero.
@@ -309,6 +320,13 @@ impl Writer {
         let into = self.fresh(results);
         self.code.push(Instruction::Call { helper, into, results: results as u32, arguments });
         Self::range(into, results)
+    }
+
+    /// A guess unless it is `wrong`; then the helper is called.
+    pub fn guess(&mut self, wrong: Limb, guess: Vec<Limb>, helper: Helper, arguments: Vec<Limb>) -> Vec<Limb> {
+        let (into, count) = (self.fresh(guess.len()), guess.len());
+        self.code.push(Instruction::Guess { wrong, guess, helper, into, arguments });
+        Self::range(into, count)
     }
 }
 

@@ -1,6 +1,9 @@
 //! From a plan to limbs: every value has as many limbs as its range asks for, guards become bits that must be zero.
 
-use revm::{bytecode::opcode as op, primitives::U256};
+use revm::{
+    bytecode::opcode as op,
+    primitives::{HashMap, U256},
+};
 
 use super::limbs::{Binary, Helper, Instruction, Limb, Writer, ZERO};
 use crate::native::ssa::{
@@ -16,10 +19,19 @@ pub struct Lowered {
     pub texts: Vec<Vec<Part>>,
 }
 
-pub(super) struct Lowering<'a> {
-    plan: &'a Plan,
-    pub(super) writer: Writer,
+/// What is computed already.
+#[derive(Clone, Default)]
+pub(super) struct Made {
+    /// The limbs of every node.
     values: Vec<Vec<Limb>>,
+    /// Reciprocals of divisors, and how far those are shifted up and down.
+    pub(super) reciprocals: HashMap<NodeId, [Limb; 4]>,
+}
+
+pub(super) struct Lowering<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) writer: Writer,
+    pub(super) made: Made,
     texts: Vec<Vec<Part>>,
     /// How many nodes and outputs use a node, guards not counted.
     uses: Vec<u32>,
@@ -35,7 +47,7 @@ pub(super) fn known(value: U256, count: usize) -> Vec<Limb> {
 /// Lower a plan.
 pub fn lower(plan: &Plan) -> Lowered {
     let mut lowered = Lowered { writer: Writer::default(), texts: Vec::new() };
-    lower_plan(plan, &mut lowered, Vec::new());
+    lower_plan(plan, &mut lowered, &Made::default());
     lowered
 }
 
@@ -43,7 +55,7 @@ pub fn lower(plan: &Plan) -> Lowered {
 pub fn lower_for_device(plan: &Plan) -> Lowered {
     let writer = Writer { whole_products: true, ..Writer::default() };
     let mut lowered = Lowered { writer, texts: Vec::new() };
-    lower_plan(plan, &mut lowered, Vec::new());
+    lower_plan(plan, &mut lowered, &Made::default());
     lowered
 }
 
@@ -51,12 +63,12 @@ pub fn lower_for_device(plan: &Plan) -> Lowered {
 pub fn lower_in_turn(first: &Plan, then: &Plan) -> (Vec<Instruction>, Lowered) {
     let mut lowered = lower_for_device(first);
     let code = std::mem::take(&mut lowered.writer.code);
-    lower_plan(then, &mut lowered, Vec::new());
+    lower_plan(then, &mut lowered, &Made::default());
     (code, lowered)
 }
 
 /// Lower what a plan adds to the values before it, then what follows.
-fn lower_plan(plan: &Plan, lowered: &mut Lowered, values: Vec<Vec<Limb>>) {
+fn lower_plan(plan: &Plan, lowered: &mut Lowered, before: &Made) {
     let count = plan.function.nodes.len();
     let (mut uses, mut outputs, mut guards) = (vec![0; count], vec![Vec::new(); count], vec![Vec::new(); count]);
     count_uses(plan, &mut uses);
@@ -67,7 +79,7 @@ fn lower_plan(plan: &Plan, lowered: &mut Lowered, values: Vec<Vec<Limb>>) {
         guards[guard.node as usize].push(at);
     }
     let (writer, texts) = (std::mem::take(&mut lowered.writer), std::mem::take(&mut lowered.texts));
-    let mut lowering = Lowering { plan, writer, values, texts, uses, outputs };
+    let mut lowering = Lowering { plan, writer, made: before.clone(), texts, uses, outputs };
     if plan.impossible {
         lowering.writer.fail(Limb::Known(1));
     }
@@ -75,13 +87,13 @@ fn lower_plan(plan: &Plan, lowered: &mut Lowered, values: Vec<Vec<Limb>>) {
         lowering.lower_node(id as NodeId, guards);
     }
     let conditions = lowering.conditions();
-    let values = lowering.values;
+    let made = lowering.made;
     *lowered = Lowered { writer: lowering.writer, texts: lowering.texts };
     let Some(split) = &plan.split else { return lowered.writer.code.push(Instruction::End(plan.number)) };
     let before = std::mem::take(&mut lowered.writer.code);
     let mut rest = vec![Instruction::End(0)];
     for (condition, (_, case)) in conditions.into_iter().zip(&split.cases).rev() {
-        lower_plan(case, lowered, values.clone());
+        lower_plan(case, lowered, &made);
         let then = std::mem::take(&mut lowered.writer.code);
         rest = vec![Instruction::Branch { condition, then, otherwise: rest }];
     }
@@ -117,12 +129,12 @@ impl Lowering<'_> {
             open.retain(|guard| !self.fused(id, self.plan.function.guards[*guard].condition));
         }
         if self.uses[at] == 0 && open.is_empty() {
-            return self.values.push(Vec::new());
+            return self.made.values.push(Vec::new());
         }
         let size = limbs(self.plan.highs[at]);
         let mut value = self.value_of(id, size);
         value.resize(size, ZERO);
-        self.values.push(value);
+        self.made.values.push(value);
         self.finish_node(id, &open);
     }
 
@@ -141,14 +153,14 @@ impl Lowering<'_> {
 
     /// The lowest limbs of a node, or zeros above those it has.
     pub(super) fn sized(&self, node: NodeId, count: usize) -> Vec<Limb> {
-        let mut value = self.values[node as usize].clone();
+        let mut value = self.made.values[node as usize].clone();
         value.resize(count, ZERO);
         value
     }
 
     /// An operand, with the limbs that this node sees of it.
     pub(super) fn operand(&self, id: NodeId, which: usize, node: NodeId) -> Vec<Limb> {
-        let count = limbs(self.plan.bounds[id as usize][which]).min(self.values[node as usize].len());
+        let count = limbs(self.plan.bounds[id as usize][which]).min(self.made.values[node as usize].len());
         self.sized(node, count)
     }
 
@@ -266,7 +278,7 @@ impl Lowering<'_> {
     /// A guard on the value of a node.
     fn test(&mut self, id: NodeId, guard: usize) {
         let bound = self.plan.guard_bounds[guard];
-        let value = self.sized(id, limbs(bound).min(self.values[id as usize].len()));
+        let value = self.sized(id, limbs(bound).min(self.made.values[id as usize].len()));
         match self.plan.function.guards[guard].condition {
             Condition::Zero => value.into_iter().for_each(|limb| self.writer.fail(limb)),
             Condition::NonZero => {
@@ -281,7 +293,7 @@ impl Lowering<'_> {
     /// For each case of a split, a limb that is not zero where its condition holds.
     fn conditions(&mut self) -> Vec<Limb> {
         let Some(split) = &self.plan.split else { return Vec::new() };
-        let value = self.values[split.node as usize].clone();
+        let value = self.made.values[split.node as usize].clone();
         let mut conditions = Vec::new();
         for (condition, _) in &split.cases {
             conditions.push(match condition {

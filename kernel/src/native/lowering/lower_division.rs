@@ -9,7 +9,11 @@ use super::{
     limbs::{Binary, Helper, Limb, ZERO},
     lower::{Lowering, known},
 };
-use crate::native::ssa::{faults::Fault, ir::NodeId, range::limbs};
+use crate::native::ssa::{
+    faults::Fault,
+    ir::{Node, NodeId},
+    range::limbs,
+};
 
 /// Wide enough for reciprocals of words.
 type Wide = Uint<1024, 16>;
@@ -22,6 +26,9 @@ enum Reciprocal {
     /// `(n >> top) · factor >> by` is the quotient or one less.
     Short { factor: Wide, top: usize, by: usize },
 }
+
+/// What looking at the remainder costs beside its products, in products.
+const CORRECTION: usize = 3;
 
 fn wide_limbs(value: Wide) -> usize {
     value.bit_len().div_ceil(64).max(1)
@@ -47,7 +54,9 @@ fn reciprocal(divisor: U256, high: U256) -> Reciprocal {
     let rest = wide_limbs(divisor * Wide::from(2) - Wide::ONE);
     let products = wide_limbs(high >> top) * wide_limbs(factor) + rest * (rest + 1) / 2 + 1;
     match exact {
-        Some((factor, by)) if wide_limbs(high) * wide_limbs(factor) <= products => Reciprocal::Exact { factor, by },
+        Some((factor, by)) if wide_limbs(high) * wide_limbs(factor) <= products + CORRECTION => {
+            Reciprocal::Exact { factor, by }
+        }
         _ => Reciprocal::Short { factor, top, by: all - top },
     }
 }
@@ -76,12 +85,60 @@ impl Lowering<'_> {
         if let ([a], [b]) = (a, b) {
             return vec![self.divided_limbs(opcode, *a, *b)];
         }
+        let size = if self.writer.whole_products { a.len() } else { a.len().min(limbs(self.plan.highs[id as usize])) };
+        if opcode == op::DIV && b.len() == 2 && size <= 2 && self.is_guessed(divisor) {
+            return self.guessed(a, b, divisor);
+        }
         let arguments = [a, b].concat();
         let dividend = a.len() as u8;
         match opcode {
-            op::DIV => self.writer.call(Helper::Divide { dividend }, arguments, a.len()),
+            op::DIV => self.writer.call(Helper::Divide { dividend }, arguments, size),
             _ => self.writer.call(Helper::Remainder { dividend }, arguments, b.len()),
         }
+    }
+
+    /// Whether quotients by a divisor are guessed: it has several. A device would wait for its slowest row.
+    fn is_guessed(&self, divisor: NodeId) -> bool {
+        let by = |node: &&Node| matches!(node, Node::Pure(op::DIV, [_, by, _]) if *by == divisor);
+        !self.writer.whole_products && self.plan.function.nodes.iter().filter(by).nth(1).is_some()
+    }
+
+    /// A quotient of two limbs by a divisor of two: a product with the reciprocal is nearly always right, so nothing
+    /// that follows waits until it is known to be.
+    fn guessed(&mut self, a: &[Limb], b: &[Limb], divisor: NodeId) -> Vec<Limb> {
+        let [low, high, up, down] = self.reciprocal_of(b, divisor);
+        let mut product = self.multiply(a, &[low, high], a.len() + 2);
+        product.resize(6, ZERO);
+        // The divisor times 2^up has 128 bits: the product is 2^(255 - up) times too large.
+        let mut shifted = |upper: Limb, lower: Limb| {
+            let upper = self.writer.binary(Binary::Shl, upper, Limb::Known(1));
+            let [upper, lower] = [(Binary::Shl, upper, up), (Binary::Shr, lower, down)]
+                .map(|(shift, limb, by)| self.writer.binary(shift, limb, by));
+            self.writer.or(upper, lower)
+        };
+        let guess = vec![shifted(product[4], product[3]), shifted(product[5], product[4])];
+        let whole = self.multiply(&guess, b, 4);
+        let [mut dividend, mut limit] = [a, b].map(<[Limb]>::to_vec);
+        dividend.resize(4, ZERO);
+        limit.resize(4, ZERO);
+        let rest = self.writer.sub(&dividend, &whole);
+        let right = self.writer.less(&rest, &limit);
+        let wrong = if Fault::GuessTrusted.is_on() { ZERO } else { self.writer.xor(right, Limb::Known(1)) };
+        self.writer.guess(wrong, guess, Helper::Divide { dividend: a.len() as u8 }, [a, b].concat())
+    }
+
+    /// The reciprocal of a divisor and how far that is shifted up, and down again; made once for all its quotients.
+    fn reciprocal_of(&mut self, b: &[Limb], divisor: NodeId) -> [Limb; 4] {
+        if let Some(known) = self.made.reciprocals.get(&divisor) {
+            return *known;
+        }
+        let found = self.writer.call(Helper::Reciprocal, b.to_vec(), 2);
+        let some = self.writer.or(b[1], Limb::Known(1));
+        let up = self.writer.leading_zeros(some);
+        let down = self.writer.xor(up, Limb::Known(63));
+        let made = [found[0], found[1], up, down];
+        self.made.reciprocals.insert(divisor, made);
+        made
     }
 
     /// A division of one limb by one limb, which may be zero.

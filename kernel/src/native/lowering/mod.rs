@@ -9,3 +9,4 @@ pub mod lower_float;
 pub mod lower_pure;
 #[cfg(test)]
 pub mod scalar;
+pub mod short_division;

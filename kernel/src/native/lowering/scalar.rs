@@ -3,7 +3,7 @@
 use super::{
     division::{add, subtract},
     float_steps,
-    limbs::{Binary, Instruction, Limb},
+    limbs::{Binary, Helper, Instruction, Limb},
     lower::Lowered,
 };
 use crate::native::processor::calls;
@@ -87,16 +87,28 @@ fn step(
             set(*into, limb(if limb(*condition) == 0 { *otherwise } else { *then }));
         }
         Instruction::Call { helper, into, results, arguments } => {
-            let given: Vec<u64> = arguments.iter().map(|argument| limb(*argument)).collect();
-            let (entry, detail) = calls::entry(*helper, given.len(), &lowered.texts);
-            let mut found = [0; 8];
-            // SAFETY: the arguments are those that the lowering made for this helper, and no result has more limbs.
-            unsafe { entry(given.as_ptr(), found.as_mut_ptr(), detail) };
+            let found = called(lowered, *helper, arguments, limb);
             found.iter().take(*results as usize).zip(*into..).for_each(|(value, into)| set(into, *value));
+        }
+        Instruction::Guess { wrong, guess, helper, into, arguments } => {
+            let found = match limb(*wrong) {
+                0 => guess.iter().map(|guess| limb(*guess)).collect(),
+                _ => called(lowered, *helper, arguments, limb).to_vec(),
+            };
+            found.iter().take(guess.len()).zip(*into..).for_each(|(value, into)| set(into, *value));
         }
         Instruction::Fail(value) => *failed |= limb(*value),
         Instruction::Branch { .. } | Instruction::End(_) => unreachable!("the end of a list"),
     }
+}
+
+fn called(lowered: &Lowered, helper: Helper, arguments: &[Limb], limb: impl Fn(Limb) -> u64) -> [u64; 8] {
+    let given: Vec<u64> = arguments.iter().map(|argument| limb(*argument)).collect();
+    let (entry, detail) = calls::entry(helper, given.len(), &lowered.texts);
+    let mut found = [0; 8];
+    // SAFETY: the arguments are those that the lowering made for this helper, and no result has more limbs.
+    unsafe { entry(given.as_ptr(), found.as_mut_ptr(), detail) };
+    found
 }
 
 fn computed(binary: Binary, a: u64, b: u64) -> u64 {

@@ -6,6 +6,7 @@ use crate::native::{
     lowering::{
         division::{MOST, divide, divide_by_limb, divide_by_limbs},
         limbs::Helper,
+        short_division::reciprocal_of,
     },
     ssa::{ir::Part, reference::hash},
 };
@@ -22,6 +23,7 @@ pub fn entry(helper: Helper, arguments: usize, texts: &[Vec<Part>]) -> (Entry, u
             (quotient_of(usize::from(dividend), arguments - usize::from(dividend)), sizes)
         }
         Helper::Remainder { dividend } => (remainder, usize::from(dividend) | arguments << 8),
+        Helper::Reciprocal => (reciprocal, 0),
         Helper::Pure(opcode) => (pure, usize::from(opcode) | arguments << 8),
         Helper::Keccak(text) => (keccak, std::ptr::from_ref(&texts[text as usize]) as usize),
     }
@@ -61,6 +63,11 @@ unsafe extern "C" fn short_quotient<const N: usize, const M: usize>(
     let high = if M == 2 { divisor[M - 1] } else { 0 };
     *quotient =
         if high == 0 { divide_by_limb(dividend, divisor[0]) } else { divide_by_limbs(dividend, [divisor[0], high]) };
+}
+
+unsafe extern "C" fn reciprocal(arguments: *const u64, results: *mut u64, _: usize) {
+    // SAFETY: the caller passes two limbs, and has place for two.
+    unsafe { *results.cast::<[u64; 2]>() = reciprocal_of(*arguments.cast::<[u64; 2]>()) };
 }
 
 unsafe extern "C" fn quotient(arguments: *const u64, results: *mut u64, sizes: usize) {

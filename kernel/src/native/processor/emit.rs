@@ -2,7 +2,7 @@
 
 use cranelift_codegen::{
     ir::{
-        AbiParam, Block, InstBuilder, MemFlags, SigRef, Signature, StackSlot, StackSlotData, StackSlotKind, Value,
+        Block, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Value,
         condcodes::IntCC,
         types::{I8, I64, I128},
     },
@@ -10,15 +10,15 @@ use cranelift_codegen::{
 };
 use cranelift_frontend::FunctionBuilder;
 
-use super::{calls, emit_float};
+use super::{emit_calls::Signatures, emit_float};
 use crate::native::lowering::{
-    limbs::{Binary, Helper, Instruction, Limb, ZERO},
+    limbs::{Binary, Instruction, Limb, ZERO},
     lower::Lowered,
 };
 
-struct Emitter<'a, 'b> {
-    builder: &'a mut FunctionBuilder<'b>,
-    lowered: &'a Lowered,
+pub(super) struct Emitter<'a, 'b> {
+    pub(super) builder: &'a mut FunctionBuilder<'b>,
+    pub(super) lowered: &'a Lowered,
     values: Vec<Option<Value>>,
     input: Value,
     output: Value,
@@ -27,9 +27,9 @@ struct Emitter<'a, 'b> {
     /// Bits that must all be zero.
     failed: Option<Value>,
     /// Where calls find their arguments and leave their results.
-    arguments: StackSlot,
-    results: StackSlot,
-    signature: SigRef,
+    pub(super) arguments: StackSlot,
+    pub(super) results: StackSlot,
+    pub(super) signatures: Signatures,
 }
 
 /// Write the whole function: a loop over rows.
@@ -78,12 +78,10 @@ fn emit_row(
         builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 8 * limbs.max(4), 3))
     };
     let (arguments, results) = (slot(most[0]), slot(most[1]));
-    let mut signature = Signature::new(convention);
-    signature.params.extend([AbiParam::new(I64); 3]);
-    let signature = builder.import_signature(signature);
+    let signatures = Signatures::new(builder, convention);
     let values = vec![None; lowered.writer.values as usize];
     let mut emitter =
-        Emitter { builder, lowered, values, input, output, end, failed: None, arguments, results, signature };
+        Emitter { builder, lowered, values, input, output, end, failed: None, arguments, results, signatures };
     lowered.writer.code.iter().for_each(|instruction| emitter.emit(instruction));
 }
 
@@ -92,6 +90,8 @@ fn most_limbs(code: &[Instruction]) -> [u32; 2] {
     code.iter().fold([1, 1], |most, instruction| {
         let [taken, given] = match instruction {
             Instruction::Call { arguments, results, .. } => [arguments.len() as u32, *results],
+            // A quotient is as long as its dividend.
+            Instruction::Guess { arguments, .. } => [arguments.len() as u32; 2],
             Instruction::Branch { then, otherwise, .. } => {
                 let (then, otherwise) = (most_limbs(then), most_limbs(otherwise));
                 [then[0].max(otherwise[0]), then[1].max(otherwise[1])]
@@ -103,14 +103,14 @@ fn most_limbs(code: &[Instruction]) -> [u32; 2] {
 }
 
 impl Emitter<'_, '_> {
-    fn limb(&mut self, limb: Limb) -> Value {
+    pub(super) fn limb(&mut self, limb: Limb) -> Value {
         match limb {
             Limb::Known(value) => self.builder.ins().iconst(I64, value.cast_signed()),
             Limb::Value(number) => self.values[number as usize].expect("values are written before they are read"),
         }
     }
 
-    fn set(&mut self, into: u32, value: Value) {
+    pub(super) fn set(&mut self, into: u32, value: Value) {
         self.values[into as usize] = Some(value);
     }
 
@@ -157,6 +157,11 @@ impl Emitter<'_, '_> {
                 self.set(*into, value);
             }
             Instruction::Call { helper, into, results, arguments } => self.call(*helper, *into, *results, arguments),
+            Instruction::Guess { wrong, guess, helper, into, arguments } => {
+                self.guess(*wrong, guess, *into, |emitter| {
+                    emitter.call(*helper, *into, guess.len() as u32, arguments);
+                });
+            }
             Instruction::Fail(limb) => {
                 let limb = self.limb(*limb);
                 self.failed = Some(match self.failed {
@@ -302,24 +307,5 @@ impl Emitter<'_, '_> {
             });
         }
         below.expect("numbers have limbs")
-    }
-
-    fn call(&mut self, helper: Helper, into: u32, results: u32, arguments: &[Limb]) {
-        for (at, limb) in arguments.iter().enumerate() {
-            let value = self.limb(*limb);
-            self.builder.ins().stack_store(value, self.arguments, 8 * at as i32);
-        }
-        let (entry, detail) = calls::entry(helper, arguments.len(), &self.lowered.texts);
-        let callee = self.builder.ins().iconst(I64, entry as usize as i64);
-        let given = [
-            self.builder.ins().stack_addr(I64, self.arguments, 0),
-            self.builder.ins().stack_addr(I64, self.results, 0),
-            self.builder.ins().iconst(I64, detail as i64),
-        ];
-        self.builder.ins().call_indirect(self.signature, callee, &given);
-        for at in 0..results {
-            let value = self.builder.ins().stack_load(I64, self.results, 8 * at.cast_signed());
-            self.set(into + at, value);
-        }
     }
 }

@@ -3,8 +3,10 @@
 pub mod calls;
 pub mod cranelift;
 pub mod emit;
+mod emit_calls;
 pub mod emit_float;
 pub mod executable;
 pub mod interpreter;
 pub mod kernels;
+pub mod registers;
 pub mod rows;

@@ -58,6 +58,7 @@ impl Functions {
         let name = match helper {
             Helper::Divide { dividend } => format!("a_quotient_{dividend}_{}", arguments - usize::from(dividend)),
             Helper::Remainder { dividend } => format!("a_remainder_{dividend}_{}", arguments - usize::from(dividend)),
+            Helper::Reciprocal => return Err(Unsupported("code for a device guesses nothing".to_owned())),
             Helper::Pure(opcode) => {
                 format!("b_{}", op::OpCode::new(opcode).map_or("pure", |code| code.as_str())).to_lowercase()
             }
@@ -73,6 +74,7 @@ impl Functions {
                 let (quotient, remainder) = divide(&mut out, &given[..dividend.into()], &given[dividend.into()..]);
                 finish(out, if matches!(helper, Helper::Divide { .. }) { &quotient } else { &remainder })
             }
+            Helper::Reciprocal => String::new(),
             Helper::Pure(op::EXP) => power(),
             Helper::Pure(opcode) => match definition(opcode) {
                 Some(function) => self.defined(&function)?,

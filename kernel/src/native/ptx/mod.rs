@@ -148,6 +148,7 @@ fn limbs_of(instruction: &Instruction, mut reads: impl FnMut(Limb), mut writes: 
             arguments.iter().for_each(|limb| reads(*limb));
             (*into..into + results).for_each(writes);
         }
+        Instruction::Guess { .. } => unreachable!("code for a device guesses nothing"),
         Instruction::Branch { condition, .. } => reads(*condition),
         Instruction::End(_) => {}
     }

@@ -106,6 +106,7 @@ impl<'a, F: Frame> Printer<'a, F> {
                 let arguments = self.limbs(arguments);
                 self.call(*helper, *into, *results, &arguments)?;
             }
+            Instruction::Guess { .. } => unreachable!("code for a device guesses nothing"),
             Instruction::Fail(limb) => {
                 let limb = self.limb(*limb);
                 self.failed = match self.failed {

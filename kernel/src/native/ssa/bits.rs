@@ -25,8 +25,26 @@ impl Graph {
             let zero = self.iszero(b);
             return Some(self.iszero(zero));
         }
+        if self.is_never_less(a, b) {
+            return Some(self.constant(U256::ZERO));
+        }
+        // A difference wraps where the whole is below what is taken from it: a < a - b is a < b.
+        if let Some([whole, part, _]) = self.matched(b, op::SUB)
+            && whole == a
+        {
+            return Some(self.pure(op::LT, [a, part, 0]));
+        }
         let check = self.check_of_less(a, b)?;
         self.range(check.divisor).is_nonzero().then(|| self.product_check(&check))
+    }
+
+    /// Whether a word is certainly not below another one: they are in order, or it is the whole sum of that and more.
+    fn is_never_less(&self, a: NodeId, b: NodeId) -> bool {
+        let is_sum = self.matched(a, op::ADD).is_some_and(|[left, right, _]| {
+            let exact = self.exact.contains(&(op::ADD, [left.min(right), left.max(right)]));
+            (b == left || b == right) && (exact || self.range(left).high.checked_add(self.range(right).high).is_some())
+        });
+        is_sum || self.ordered.contains(&(b, a))
     }
 
     pub(super) fn simpler_signed_less(&mut self, a: NodeId, b: NodeId) -> Option<NodeId> {

@@ -8,6 +8,8 @@ pub enum Fault {
     GuardDropped,
     NoCorrection,
     CarryLost,
+    /// Not among all of them: only quotients of two limbs by one divisor are guessed.
+    GuessTrusted,
 }
 
 #[cfg(test)]

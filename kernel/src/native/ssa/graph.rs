@@ -25,6 +25,8 @@ pub struct Graph {
     pub(super) users: Vec<Vec<NodeId>>,
     /// Sums and products that do not wrap, by instruction and operands.
     pub(super) exact: HashSet<(u8, [NodeId; 2])>,
+    /// Quotients that have at most so many bits, by dividend and divisor.
+    pub(super) quotients: HashMap<[NodeId; 2], usize>,
     /// Pairs of which the first is not above the second.
     pub(super) ordered: HashSet<(NodeId, NodeId)>,
     /// Whether guards contradict each other, so that no row gets through.
@@ -216,13 +218,15 @@ impl Graph {
     }
 
     /// The range of a node from what is certain about its operands now.
-    pub(super) fn derived(&self, node: &Node) -> Range {
+    pub fn derived(&self, node: &Node) -> Range {
         match node {
             Node::Input { bits, .. } => Range::below_bits(usize::from(*bits)),
             Node::Constant(value) => Range::exactly(*value),
             Node::Pure(opcode, arguments) => {
                 let [a, b, c] = arguments.map(|node| self.range(node));
-                range_of_pure(*opcode, a, b, c, self.is_exact(*opcode, arguments))
+                let range = range_of_pure(*opcode, a, b, c, self.is_exact(*opcode, arguments));
+                let short = self.quotients.get(&[arguments[0], arguments[1]]).filter(|_| *opcode == op::DIV);
+                short.and_then(|bits| range.meet(&Range::below_bits(*bits))).unwrap_or(range)
             }
             Node::Keccak(_) => Range::FULL,
             Node::Select([_, then, otherwise]) => self.range(*then).join(self.range(*otherwise)),

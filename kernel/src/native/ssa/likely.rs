@@ -23,7 +23,7 @@ fn width(bits: usize) -> usize {
     }
 }
 
-/// Bounds for inputs and for results that can wrap, from rows that keep all guards.
+/// Bounds for inputs, quotients and results that can wrap, from rows that keep all guards.
 pub fn likely_bounds(function: &Function, rows: &[Vec<U256>]) -> Vec<Likely> {
     let mut highest = vec![None; function.nodes.len()];
     note_widths(function, rows, &vec![true; function.nodes.len()], &mut highest);
@@ -71,11 +71,22 @@ fn note_widths(function: &Function, rows: &[Vec<U256>], needed: &[bool], highest
 }
 
 fn bounds(nodes: &[Node], highest: &[Option<usize>]) -> Vec<Likely> {
-    let can_wrap = |node: &Node| {
-        matches!(node, Node::Input { .. } | Node::Pure(op::ADD | op::SUB | op::MUL | op::SHL | op::EXP, _))
+    let can_be_wide = |node: &Node| match node {
+        Node::Pure(op::DIV, operands) => !is_check(nodes, *operands),
+        Node::Input { .. } | Node::Pure(op::ADD | op::SUB | op::MUL | op::SHL | op::EXP, _) => true,
+        _ => false,
     };
-    let seen = nodes.iter().zip(highest).enumerate().filter(|(_, (node, _))| can_wrap(node));
+    let seen = nodes.iter().zip(highest).enumerate().filter(|(_, (node, _))| can_be_wide(node));
     seen.filter_map(|(at, (_, bits))| Some((at as NodeId, width((*bits)?).min(256) as u16)))
         .filter(|(_, bits)| *bits <= 192)
         .collect()
+}
+
+/// Whether a quotient is how compilers look for an overflow, MAX / b or a · b / b: passes make something simpler of it.
+fn is_check(nodes: &[Node], [dividend, divisor, _]: [NodeId; 3]) -> bool {
+    match nodes[dividend as usize] {
+        Node::Constant(_) => true,
+        Node::Pure(op::MUL, [a, b, _]) => a == divisor || b == divisor,
+        _ => false,
+    }
 }

@@ -44,6 +44,9 @@ pub struct Split {
 /// A node that is probably below 2^bits: a guard makes sure of it where that saves limbs.
 pub type Likely = (NodeId, u16);
 
+/// Limbs of a quotient that are not worth a guard of their own.
+const SHORT: usize = 2;
+
 #[derive(Clone)]
 struct Planner<'a> {
     source: &'a [Node],
@@ -165,6 +168,7 @@ impl Planner<'_> {
                 if waiting.len() > before {
                     continue;
                 }
+                self.guard_operands(id);
                 let made = self.make(node);
                 self.made[id as usize] = Some(made);
                 self.guard_width(id, made);
@@ -186,9 +190,34 @@ impl Planner<'_> {
         }
     }
 
+    /// Make sure of a quotient's or difference's width by its operands, so that no limb above it is computed.
+    fn guard_operands(&mut self, source: NodeId) {
+        let Some(bits) = self.likely.get(&source).copied().map(usize::from) else { return };
+        let Node::Pure(opcode @ (op::DIV | op::SUB), [a, b, _]) = self.source[source as usize] else { return };
+        let graph = &mut self.graph;
+        let [a, b] = [a, b].map(|operand| graph.resolved(self.made[operand as usize].unwrap_or(0)));
+        let (node, size) = (Node::Pure(opcode, [a, b, 0]), limbs(mask(bits)));
+        if graph.find(&node).is_some() || size >= limbs(graph.derived(&node).high) {
+            return;
+        }
+        if opcode == op::DIV && graph.range(b).is_nonzero() && limbs(graph.derived(&node).high) > SHORT {
+            // a / b < 2^bits is a / 2^bits < b.
+            let above = graph.shift(op::SHR, bits, a);
+            let short = graph.pure(op::LT, [above, b, 0]);
+            self.guard(short, Condition::NonZero);
+            self.graph.quotients.insert([a, b], bits);
+        } else if opcode == op::SUB && graph.range(b).is_positive() && limbs(graph.range(a).high) <= size {
+            // Had it wrapped, it would not be short.
+            let wraps = graph.pure(op::LT, [a, b, 0]);
+            self.guard(wraps, Condition::Zero);
+        }
+    }
+
     fn guard_width(&mut self, source: NodeId, node: NodeId) {
         let Some(bits) = self.likely.get(&source).copied().map(usize::from) else { return };
-        if limbs(mask(bits)) < limbs(self.graph.range(node).high) {
+        // A quotient was looked at before it was made.
+        let is_quotient = matches!(self.source[source as usize], Node::Pure(op::DIV, _));
+        if !is_quotient && limbs(mask(bits)) < limbs(self.graph.range(node).high) {
             let above = self.graph.shift(op::SHR, bits, node);
             self.guard(above, Condition::Zero);
         }
