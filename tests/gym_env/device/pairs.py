@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from mayavi.gym_env import make_rows
 from mayavi.gym_env.device.rows import DeviceRows
+from mayavi.worlds.source import WorldSource
 
 
 class Pair:
     """Steps both, and compares everything after each step."""
 
-    def __init__(self, rows: DeviceRows, name: str, *, seed: int = 3) -> None:
+    def __init__(self, rows: DeviceRows, name: str, *, seed: int = 3, world: WorldSource | None = None) -> None:
         self.rows, self.rng = rows, np.random.default_rng(seed)
-        self.env = make_rows(name, rows.rows, config=rows.config, threads=1, specialise="off")
+        self.env = make_rows(name, rows.rows, config=rows.config, threads=1, specialise="off", world=world)
         self.ends = {"terminated": 0, "truncated": 0}
 
     def begin(self) -> None:

@@ -11,6 +11,7 @@ from mayavi.errors import UsageError
 from mayavi.evm.devices import DeviceError
 from mayavi.gym_env.device.parts import Style
 from mayavi.gym_env.device.rows import DeviceRows
+from mayavi.worlds.source import WorldSource
 from tests.evm.native.devices import needs_device, without_device
 from tests.gym_env.device.pairs import Pair, as_array
 
@@ -51,6 +52,19 @@ def test_all_bits_are_those_of_the_processor(name: str, settings: dict[str, obje
     assert sum(pair.ends.values()) >= 2 * pair.rows.rows
     assert pair.ends["terminated"] > 0 or name not in ("aave-shock", "vesting")
     assert pair.rows.left < pair.rows.rows
+
+
+@pytest.mark.slow(9)
+def test_a_liquidator_on_a_pool_that_closes_small_debts_at_once() -> None:
+    world = WorldSource.of(world="ethereum@2025-12")
+    settings: dict[str, object] = {"borrowers": 2, "collateral": (0.3, 3.0), "shock": (0.2, 0.5)}
+    rows = made("liquidator", settings, "emulated", rows=6, world=world)
+    assert rows.env.loans.by_value
+    pair = Pair(rows, "liquidator", world=world)
+    pair.begin()
+    for _ in range(8):
+        pair.step()
+    assert rows.left < rows.rows
 
 
 @pytest.mark.slow(2)
