@@ -31,7 +31,8 @@ COMMON, OF_ACCOUNT = 8, 5
 
 def step_parts(env: AaveLiquidatorRows) -> tuple[Program, Program, Program, Program, Program]:
     """Liquidate; sell and pass time; post the price; let arbitrageurs trade; look at it all."""
-    return _liquidation(env), _sale(env.loans), _post(env.loans), _arbitrage(env.loans), _outcome(env)
+    loans = env.loans
+    return _liquidation(env), _sale(loans), _post(loans), loans.trades.arbitrage(loans.arbitrageur), _outcome(env)
 
 
 class Seen(NamedTuple):
@@ -182,13 +183,6 @@ def _sale(loans: Loans) -> Program:
 def _post(loans: Loans) -> Program:
     program = Program()
     loans.feed.post(program, program.input("price_e8"), 1)
-    return program
-
-
-def _arbitrage(loans: Loans) -> Program:
-    program = Program()
-    root, recovery = program.input("root"), program.input("recovery_ppm")
-    loans.trades.move_towards(program, loans.arbitrageur, root, recovery, 1)
     return program
 
 

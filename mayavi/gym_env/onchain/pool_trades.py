@@ -91,6 +91,13 @@ class PoolTrades:
             spent.append(program.subtract(before, program.load(*place)))
         return spent[0], spent[1]
 
+    def arbitrage(self, trader: bytes) -> Program:
+        """Program in which `trader` moves the price of every row; its inputs are `root` and `recovery_ppm`."""
+        program = Program()
+        root, recovery = program.input("root"), program.input("recovery_ppm")
+        self.move_towards(program, trader, root, recovery, 1)
+        return program
+
     def root_at(self, price_e8: int) -> int:
         """Square root price at which one whole token costs `price_e8` of the money, with eight decimals."""
         return self.roots_at([price_e8])[0]

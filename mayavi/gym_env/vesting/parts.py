@@ -25,7 +25,7 @@ ENTRIES = 9
 
 def step_parts(env: VestingRows) -> tuple[Program, Program, Program, Program]:
     """Sell and pass time; let arbitrageurs trade; release what vested; look at it all."""
-    return _sale(env), _arbitrage(env), _release(env), _outcome(env)
+    return _sale(env), env.trades.arbitrage(env.arbitrageur), _release(env), _outcome(env)
 
 
 def _held(env: VestingRows, program: Program) -> Word:
@@ -65,13 +65,6 @@ def _sale(env: VestingRows) -> Program:
     program.advance(blocks, blocks * env.block_seconds)
     for name, word in {"sold": amount, "received": received[0], "gas": gas}.items():
         program.output(name, word)
-    return program
-
-
-def _arbitrage(env: VestingRows) -> Program:
-    program = Program()
-    root, recovery = program.input("root"), program.input("recovery_ppm")
-    env.trades.move_towards(program, env.arbitrageur, root, recovery, 1)
     return program
 
 
