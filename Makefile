@@ -157,7 +157,7 @@ clean-all: clean  ## remove everything this Makefile created
 
 $(STAMPS)/venv:
 	$(call say,virtual environment)
-	@python=$$(tools/toolchain python) && "$$python" -m venv $(VENV)
+	@python=$$(tools/toolchain python) && echo "$$python: $$("$$python" --version)" && "$$python" -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
 # The requirements of pyproject.toml in the versions of constraints.txt.
