@@ -192,9 +192,8 @@ impl Thread<'_> {
             Operand::Memory(register) => Some(registers[*register]),
             _ => None,
         });
-        if let (Some(counter), Some(place)) = (&mut self.counter, place)
-            && place >= APART
-        {
+        let counted = self.counter.is_some() && place.is_some_and(|place| self.constant(place).is_none());
+        if let (true, Some(counter)) = (counted, &mut self.counter) {
             counter.moved(line.operation, bits as usize / 8);
         }
         match (line.operation, line.operands.as_slice()) {
@@ -230,11 +229,8 @@ impl Thread<'_> {
         Ok(())
     }
 
-    /// A constant of the module: they lie below all memory.
+    /// A constant of the module: they lie below all memory, that of the process too.
     fn constant(&self, at: u64) -> Option<u64> {
-        if at >= APART {
-            return None;
-        }
         self.module.constants.values().next().and_then(|values| values.get(at as usize / 8)).copied()
     }
 
