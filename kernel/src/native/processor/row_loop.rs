@@ -31,7 +31,7 @@ pub fn emit(mut builder: FunctionBuilder<'_>, lowered: &Lowered, convention: Cal
     builder.switch_to_block(head);
     let turns =
         Turns { head, now: builder.block_params(head).try_into().expect("four of them"), steps: [given[4], given[5]] };
-    if waits(&lowered.writer.code) {
+    if is_paired(&lowered.writer.code) {
         let (some, rest) = (builder.create_block(), builder.create_block());
         let enough = builder.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, turns.now[3], SIDE_BY_SIDE as i64);
         builder.ins().brif(enough, some, &[], rest, &[]);
@@ -49,8 +49,8 @@ pub fn emit(mut builder: FunctionBuilder<'_>, lowered: &Lowered, convention: Cal
     builder.finalize();
 }
 
-/// Whether a row is one way without branches that mostly waits for divisions.
-fn waits(code: &[Instruction]) -> bool {
+/// Whether rows are computed side by side: each is one way without branches, and mostly waits for divisions.
+pub fn is_paired(code: &[Instruction]) -> bool {
     let divides = |instruction: &&Instruction| match instruction {
         Instruction::Call { helper, .. } => matches!(helper, Helper::Divide { .. } | Helper::Remainder { .. }),
         Instruction::Guess { .. } | Instruction::Binary(_, Binary::Div | Binary::Rem, ..) => true,
