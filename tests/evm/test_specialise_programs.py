@@ -99,6 +99,33 @@ def test_code_takes_over_and_gives_the_same() -> None:
 
 
 @pytest.mark.slow(0.3)
+def test_rows_side_by_side_do_not_disturb_each_other() -> None:
+    made, rng = Program(), np.random.default_rng(6)
+    start, by = made.input("start"), made.input("by")
+    made.call(Template(TARGET, bytes(64), {0: start}, sender=ALICE))
+    value = start
+    for _ in range(6):  # each waits for the one before, so that two rows are computed at the same time
+        value = made.add(made.multiply_divide(value, value, by), 1)
+    made.output("value", value)
+    rows = 15  # the last one is alone
+    fork = world(CONTRACTS["logs"])
+    fleets = {mode: Fleet(fork, rows, specialise=mode) for mode in ("off", "on")}
+    for step in range(200):
+        # Some rows are too wide for the code, so that one of a pair is left to the operations.
+        start_bits, by_bits = (np.where(rng.random(rows) < 0.05, wide, 90) for wide in (140, 10))
+        given = [
+            [1 << int(bits) | int.from_bytes(rng.bytes(8), "big") for bits in each] for each in (start_bits, by_bits)
+        ]
+        words = dict(zip(("start", "by"), (to_words(each, rows, "word") for each in given), strict=True))
+        told = {mode: fleet.run(made, threads=1, **words).words.tobytes() for mode, fleet in fleets.items()}
+        assert told["on"] == told["off"], step
+        if step % 40 == 39:
+            fleets["on"].finish_compiling()
+    assert fleets["on"].identities() == fleets["off"].identities()
+    assert 500 < whole(fleets["on"], "native") < whole(fleets["on"], "calls"), fleets["on"].program_statistics()
+
+
+@pytest.mark.slow(0.3)
 def test_arithmetic_is_that_of_python() -> None:
     made, rng = Program(), np.random.default_rng(5)
     names = [made.input(name) for name in "abc"]

@@ -120,7 +120,7 @@ fn run_flagged(executable: &Executable, inputs: usize, rows: &[Vec<U256>]) -> Ve
 }
 
 /// The outputs of accepted rows.
-fn run(executable: &Executable, inputs: usize, rows: &[Vec<U256>]) -> Vec<Option<Vec<U256>>> {
+pub(super) fn run(executable: &Executable, inputs: usize, rows: &[Vec<U256>]) -> Vec<Option<Vec<U256>>> {
     run_flagged(executable, inputs, rows).into_iter().map(|(flag, words)| (flag == 1).then_some(words)).collect()
 }
 

@@ -23,6 +23,7 @@ use revm::context::BlockEnv;
 use crate::{
     evm::Evm,
     machine::{Failure, Settings, with_row},
+    native::processor::row_loop::SIDE_BY_SIDE,
     specialise::{Fault, Mode, Runner, RunningRow, SiteStatistics, Specialiser, finish_compiling},
     stopwatch::Stopwatch,
     storage::{
@@ -222,38 +223,49 @@ impl Fleet {
                 let mut registers = Vec::new();
                 let mut runner = specialiser.map(Runner::new);
                 runner.iter_mut().for_each(|runner| runner.prepare(program));
-                let mut inputs = vec![[0; 32]; program.input_count()];
-                let mut outputs = vec![[0; 32]; program.output_count()];
-                for i in 0..job.rows.len() {
-                    job.rows.get(i + 1).iter().for_each(|next| next.overlay.plane.fetch_ahead());
-                    let (row, at) = (&mut job.rows[i], job.first + i);
-                    word_inputs.iter().zip(&given[at * wanted..]).for_each(|(to, word)| inputs[*to] = *word);
-                    float_arrays::take(&float_inputs, at, &mut inputs);
-                    row.begin_run();
-                    let words = outputs.as_flattened_mut();
-                    let given = inputs.as_flattened();
-                    let done = runner.as_mut().is_some_and(|runner| runner.run_at_once(program, row, given, words));
-                    let result = if done {
-                        Ok(())
-                    } else {
-                        with_row(world, row, settings, probe, |machine, block| {
-                            let (inputs, registers) = (inputs.as_flattened(), &mut registers);
-                            let outputs = outputs.as_flattened_mut();
-                            let mut row = RunningRow { machine, block, inputs, registers, outputs };
-                            match &mut runner {
-                                Some(runner) => runner.run(program, &mut row),
-                                None => row.operate(program, None),
+                let (taken, told) = (program.input_count(), program.output_count());
+                let mut inputs = vec![[0; 32]; SIDE_BY_SIDE * taken];
+                let mut outputs = vec![[0; 32]; SIDE_BY_SIDE * told];
+                for i in (0..job.rows.len()).step_by(SIDE_BY_SIDE) {
+                    let end = job.rows.len().min(i + SIDE_BY_SIDE);
+                    job.rows[end..].iter().take(SIDE_BY_SIDE).for_each(|next| next.overlay.plane.fetch_ahead());
+                    for (at, row) in job.rows[i..end].iter_mut().enumerate() {
+                        let (inputs, number) = (&mut inputs[at * taken..][..taken], job.first + i + at);
+                        word_inputs.iter().zip(&given[number * wanted..]).for_each(|(to, word)| inputs[*to] = *word);
+                        float_arrays::take(&float_inputs, number, inputs);
+                        row.begin_run();
+                    }
+                    let count = end - i;
+                    let done = runner.as_mut().map_or([false; SIDE_BY_SIDE], |runner| {
+                        let given = inputs[..count * taken].as_flattened();
+                        let places = outputs[..count * told].as_flattened_mut();
+                        runner.run_at_once(program, &mut job.rows[i..end], given, places)
+                    });
+                    for (at, done) in done.into_iter().enumerate().take(count) {
+                        let (inputs, outputs) = (&inputs[at * taken..][..taken], &mut outputs[at * told..][..told]);
+                        if !done {
+                            let row = &mut job.rows[i + at];
+                            let result = with_row(world, row, settings, probe, |machine, block| {
+                                let (inputs, registers) = (inputs.as_flattened(), &mut registers);
+                                let outputs = outputs.as_flattened_mut();
+                                let mut row = RunningRow { machine, block, inputs, registers, outputs };
+                                match &mut runner {
+                                    Some(runner) => runner.run(program, &mut row),
+                                    None => row.operate(program, None),
+                                }
+                            });
+                            if let Err(failure) = result {
+                                let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                                failures.push((job.first + i + at, failure));
                             }
-                        })
-                    };
-                    if let Err(failure) = result {
-                        failures.lock().unwrap_or_else(PoisonError::into_inner).push((at, failure));
+                        }
+                        let from = (i + at) * width;
+                        let places = job.words[from..].iter_mut().zip(&mut job.rounded[from..]);
+                        for ((word, float), from) in places.zip(&word_outputs) {
+                            (*word, *float) = (outputs[*from], word_to_float(&outputs[*from]));
+                        }
+                        job.pieces.iter_mut().for_each(|piece| piece.put(i + at, outputs));
                     }
-                    let places = job.words[i * width..].iter_mut().zip(&mut job.rounded[i * width..]);
-                    for ((word, float), from) in places.zip(&word_outputs) {
-                        (*word, *float) = (outputs[*from], word_to_float(&outputs[*from]));
-                    }
-                    job.pieces.iter_mut().for_each(|piece| piece.put(i, &outputs));
                 }
             });
             drop(jobs);

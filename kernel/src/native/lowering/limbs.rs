@@ -4,7 +4,7 @@ use super::float_steps::FloatStep;
 use crate::native::ssa::faults::Fault;
 
 /// A limb: known now, or the number of a value at run time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limb {
     Known(u64),
     Value(u32),

@@ -104,11 +104,13 @@ impl Lowering<'_> {
     }
 
     /// A quotient of two limbs by a divisor of two: a product with the reciprocal is nearly always right, so nothing
-    /// that follows waits until it is known to be.
+    /// that follows waits until it is known to be. A guess is less than 2^7 away from the quotient, so three limbs of
+    /// what it leaves show whether it is right.
     fn guessed(&mut self, a: &[Limb], b: &[Limb], divisor: NodeId) -> Vec<Limb> {
         let [low, high, up, down] = self.reciprocal_of(b, divisor);
-        let mut product = self.multiply(a, &[low, high], a.len() + 2);
-        product.resize(6, ZERO);
+        let mut dividend = a.to_vec();
+        dividend.resize(4, ZERO);
+        let product = self.upper_product(&dividend, [low, high]);
         // The divisor times 2^up has 128 bits: the product is 2^(255 - up) times too large.
         let mut shifted = |upper: Limb, lower: Limb| {
             let upper = self.writer.binary(Binary::Shl, upper, Limb::Known(1));
@@ -116,15 +118,25 @@ impl Lowering<'_> {
                 .map(|(shift, limb, by)| self.writer.binary(shift, limb, by));
             self.writer.or(upper, lower)
         };
-        let guess = vec![shifted(product[4], product[3]), shifted(product[5], product[4])];
-        let whole = self.multiply(&guess, b, 4);
-        let [mut dividend, mut limit] = [a, b].map(<[Limb]>::to_vec);
-        dividend.resize(4, ZERO);
-        limit.resize(4, ZERO);
-        let rest = self.writer.sub(&dividend, &whole);
-        let right = self.writer.less(&rest, &limit);
-        let wrong = if Fault::GuessTrusted.is_on() { ZERO } else { self.writer.xor(right, Limb::Known(1)) };
+        let guess = vec![shifted(product[1], product[0]), shifted(product[2], product[1])];
+        let whole = self.multiply(&guess, b, 3);
+        let rest = self.writer.sub(&dividend[..3], &whole);
+        let below = self.writer.less(&rest[..2], b);
+        let above = self.writer.xor(below, Limb::Known(1));
+        let wrong = if Fault::GuessTrusted.is_on() { ZERO } else { self.writer.or(above, rest[2]) };
         self.writer.guess(wrong, guess, Helper::Divide { dividend: a.len() as u8 }, [a, b].concat())
+    }
+
+    /// The product of four limbs by two from its limb 3 on: as it is, or up to five too large. What the lowest limbs
+    /// would add is less than that, and is not computed.
+    fn upper_product(&mut self, a: &[Limb], [low, high]: [Limb; 2]) -> [Limb; 3] {
+        const MISSING: Limb = Limb::Known(5);
+        let (_, first) = self.writer.multiply_add(a[1], high, ZERO, ZERO);
+        let (_, second) = self.writer.multiply_add(a[2], low, ZERO, ZERO);
+        let (third, carried) = self.writer.multiply_add(a[2], high, first, second);
+        let (third, more) = self.writer.multiply_add(a[3], low, third, MISSING);
+        let (fourth, fifth) = self.writer.multiply_add(a[3], high, carried, more);
+        [third, fourth, fifth]
     }
 
     /// The reciprocal of a divisor and how far that is shifted up, and down again; made once for all its quotients.

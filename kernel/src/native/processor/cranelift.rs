@@ -8,7 +8,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, ModuleError, default_libcall_names};
 
-use super::{emit::emit, rows::Rows};
+use super::{row_loop::emit, rows::Rows};
 use crate::native::{
     lowering::lower::{Lowered, lower},
     ssa::{ir::Part, plan::Plan},

@@ -1,128 +1,167 @@
-//! Limbs as Cranelift's instructions: a loop over rows around the straight-line code.
+//! Limbs as Cranelift's instructions: the straight-line code of one row, or of some rows side by side.
 
 use cranelift_codegen::{
     ir::{
-        Block, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Value,
+        Block, BlockArg, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Value,
         condcodes::IntCC,
         types::{I8, I64, I128},
     },
     isa::CallConv,
 };
 use cranelift_frontend::FunctionBuilder;
+use revm::primitives::{HashMap, HashSet};
 
-use super::{emit_calls::Signatures, emit_float};
+use super::{emit_calls::Signatures, emit_float, registers};
 use crate::native::lowering::{
-    limbs::{Binary, Instruction, Limb, ZERO},
+    limbs::{Binary, Helper, Instruction, Limb, ZERO},
     lower::Lowered,
 };
+
+/// Two numbers, limb by limb.
+type Pairs = Vec<[Limb; 2]>;
 
 pub(super) struct Emitter<'a, 'b> {
     pub(super) builder: &'a mut FunctionBuilder<'b>,
     pub(super) lowered: &'a Lowered,
-    values: Vec<Option<Value>>,
-    input: Value,
-    output: Value,
-    /// Where every row ends, with its flag.
+    /// The rows, and the one that the next instruction is for.
+    lanes: Vec<Lane>,
+    lane: usize,
+    /// Where the rows end, with their flags.
     end: Block,
-    /// Bits that must all be zero.
-    failed: Option<Value>,
-    /// Where calls find their arguments and leave their results.
-    pub(super) arguments: StackSlot,
-    pub(super) results: StackSlot,
+    /// Differences that are wanted: a comparison of the same numbers makes them too.
+    differences: HashSet<Pairs>,
+    /// Where calls find their arguments and leave their results, if not in registers.
+    pub(super) memory: Option<[StackSlot; 2]>,
     pub(super) signatures: Signatures,
 }
 
-/// Write the whole function: a loop over rows.
-pub fn emit(mut builder: FunctionBuilder<'_>, lowered: &Lowered, convention: CallConv) {
-    let (start, head, body, done) =
-        (builder.create_block(), builder.create_block(), builder.create_block(), builder.create_block());
-    builder.append_block_params_for_function_params(start);
-    builder.switch_to_block(start);
-    let given: Vec<Value> = builder.block_params(start).to_vec();
-    let (input_step, output_step) = (given[4], given[5]);
-    for _ in 0..4 {
-        builder.append_block_param(head, I64);
-    }
-    builder.ins().jump(head, &[given[0].into(), given[1].into(), given[2].into(), given[3].into()]);
-    builder.switch_to_block(head);
-    let [input, output, flag, left]: [Value; 4] = builder.block_params(head).try_into().expect("four of them");
-    builder.ins().brif(left, body, &[], done, &[]);
-    builder.switch_to_block(body);
-    let end = builder.create_block();
-    let number = builder.append_block_param(end, I8);
-    emit_row(&mut builder, lowered, convention, [input, output], end);
-    builder.switch_to_block(end);
-    builder.ins().store(MemFlags::trusted(), number, flag, 0);
-    let next = [
-        builder.ins().iadd(input, input_step),
-        builder.ins().iadd(output, output_step),
-        builder.ins().iadd_imm(flag, 1),
-        builder.ins().iadd_imm(left, -1),
-    ];
-    builder.ins().jump(head, &next.map(Into::into));
-    builder.switch_to_block(done);
-    builder.ins().return_(&[]);
-    builder.seal_all_blocks();
-    builder.finalize();
+/// One of the rows that are computed side by side.
+struct Lane {
+    values: Vec<Option<Value>>,
+    input: Value,
+    output: Value,
+    /// Comparisons and their opposites, for those limbs that are one.
+    bits: HashMap<u32, [Value; 2]>,
+    /// Differences that comparisons have made.
+    differences: HashMap<Pairs, Value>,
+    /// Limbs that must all be zero, and comparisons that must not hold.
+    failed: [Option<Value>; 2],
+    flag: Option<Value>,
 }
 
-fn emit_row(
+impl Lane {
+    fn new([input, output]: [Value; 2], values: u32) -> Self {
+        Self {
+            values: vec![None; values as usize],
+            input,
+            output,
+            bits: HashMap::default(),
+            differences: HashMap::default(),
+            failed: [None; 2],
+            flag: None,
+        }
+    }
+}
+
+/// Whether what follows an instruction waits for it: the other rows come first then.
+fn waits(instruction: &Instruction) -> bool {
+    matches!(instruction, Instruction::Call { .. } | Instruction::Guess { .. })
+}
+
+/// Write the code of rows whose inputs and outputs are given, to be run at the same time: up to the next division of
+/// one, then up to that of the other, so that one goes on while the other would wait. More than one row have no branches.
+pub(super) fn emit_rows(
     builder: &mut FunctionBuilder<'_>,
     lowered: &Lowered,
     convention: CallConv,
-    [input, output]: [Value; 2],
+    rows: &[[Value; 2]],
     end: Block,
 ) {
-    let most = most_limbs(&lowered.writer.code);
-    let mut slot = |limbs: u32| {
-        builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 8 * limbs.max(4), 3))
-    };
-    let (arguments, results) = (slot(most[0]), slot(most[1]));
+    let memory = most_limbs(&lowered.writer.code).map(|most| {
+        most.map(|limbs| {
+            builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 8 * limbs.max(4), 3))
+        })
+    });
+    let differences = differences(&lowered.writer.code);
     let signatures = Signatures::new(builder, convention);
-    let values = vec![None; lowered.writer.values as usize];
-    let mut emitter =
-        Emitter { builder, lowered, values, input, output, end, failed: None, arguments, results, signatures };
-    lowered.writer.code.iter().for_each(|instruction| emitter.emit(instruction));
+    let lanes = rows.iter().map(|row| Lane::new(*row, lowered.writer.values)).collect();
+    let mut emitter = Emitter { builder, lowered, lanes, lane: 0, end, differences, memory, signatures };
+    for part in lowered.writer.code.split_inclusive(waits) {
+        for lane in 0..rows.len() {
+            emitter.lane = lane;
+            part.iter().for_each(|instruction| emitter.emit(instruction));
+        }
+    }
 }
 
-/// The most limbs that a call takes, and gives.
-fn most_limbs(code: &[Instruction]) -> [u32; 2] {
-    code.iter().fold([1, 1], |most, instruction| {
-        let [taken, given] = match instruction {
-            Instruction::Call { arguments, results, .. } => [arguments.len() as u32, *results],
-            // A quotient is as long as its dividend.
-            Instruction::Guess { arguments, .. } => [arguments.len() as u32; 2],
+/// The most limbs that a call takes in memory, and gives; none where all are in registers.
+fn most_limbs(code: &[Instruction]) -> Option<[u32; 2]> {
+    let larger = |one: [u32; 2], other: [u32; 2]| [one[0].max(other[0]), one[1].max(other[1])];
+    let each = code.iter().filter_map(|instruction| match instruction {
+        Instruction::Call { helper, arguments, results, .. } => taken_by(*helper, arguments, *results),
+        Instruction::Guess { helper, arguments, guess, .. } => taken_by(*helper, arguments, guess.len() as u32),
+        Instruction::Branch { then, otherwise, .. } => {
+            [then, otherwise].into_iter().filter_map(|side| most_limbs(side)).reduce(larger)
+        }
+        _ => None,
+    });
+    each.reduce(larger)
+}
+
+/// The limbs that one call takes in memory, and gives: a quotient is as long as its dividend there.
+fn taken_by(helper: Helper, arguments: &[Limb], results: u32) -> Option<[u32; 2]> {
+    let taken = arguments.len() as u32;
+    registers::entry(helper, arguments, results).is_none().then(|| [taken, taken.max(results)])
+}
+
+/// Differences of up to two limbs.
+fn differences(code: &[Instruction]) -> HashSet<Pairs> {
+    let mut found = HashSet::default();
+    for instruction in code {
+        match instruction {
+            Instruction::Sub(_, pairs) if pairs.len() <= 2 => _ = found.insert(pairs.clone()),
             Instruction::Branch { then, otherwise, .. } => {
-                let (then, otherwise) = (most_limbs(then), most_limbs(otherwise));
-                [then[0].max(otherwise[0]), then[1].max(otherwise[1])]
+                [then, otherwise].into_iter().for_each(|side| found.extend(differences(side)));
             }
-            _ => return most,
-        };
-        [most[0].max(taken), most[1].max(given)]
-    })
+            _ => {}
+        }
+    }
+    found
 }
 
 impl Emitter<'_, '_> {
     pub(super) fn limb(&mut self, limb: Limb) -> Value {
         match limb {
             Limb::Known(value) => self.builder.ins().iconst(I64, value.cast_signed()),
-            Limb::Value(number) => self.values[number as usize].expect("values are written before they are read"),
+            Limb::Value(number) => {
+                self.lanes[self.lane].values[number as usize].expect("values are written before they are read")
+            }
         }
     }
 
     pub(super) fn set(&mut self, into: u32, value: Value) {
-        self.values[into as usize] = Some(value);
+        self.lanes[self.lane].values[into as usize] = Some(value);
     }
 
     fn emit(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::Load { into, at } => {
-                let value = self.builder.ins().load(I64, MemFlags::trusted(), self.input, 8 * at.cast_signed());
+                let value = self.builder.ins().load(
+                    I64,
+                    MemFlags::trusted(),
+                    self.lanes[self.lane].input,
+                    8 * at.cast_signed(),
+                );
                 self.set(*into, value);
             }
             Instruction::Store { at, value } => {
                 let value = self.limb(*value);
-                self.builder.ins().store(MemFlags::trusted(), value, self.output, 8 * at.cast_signed());
+                self.builder.ins().store(
+                    MemFlags::trusted(),
+                    value,
+                    self.lanes[self.lane].output,
+                    8 * at.cast_signed(),
+                );
             }
             Instruction::Binary(into, binary, a, b) => self.binary(*into, *binary, *a, *b),
             Instruction::Float(into, step, a, b) => {
@@ -147,9 +186,8 @@ impl Emitter<'_, '_> {
             Instruction::Add(into, pairs) => self.chain(*into, pairs, true),
             Instruction::Sub(into, pairs) => self.chain(*into, pairs, false),
             Instruction::Less(into, pairs) => {
-                let less = self.less(pairs);
-                let value = self.builder.ins().uextend(I64, less);
-                self.set(*into, value);
+                let bits = self.less(pairs);
+                self.set_bit(*into, bits);
             }
             Instruction::Select(into, condition, then, otherwise) => {
                 let [condition, then, otherwise] = [*condition, *then, *otherwise].map(|limb| self.limb(limb));
@@ -162,15 +200,45 @@ impl Emitter<'_, '_> {
                     emitter.call(*helper, *into, guess.len() as u32, arguments);
                 });
             }
-            Instruction::Fail(limb) => {
-                let limb = self.limb(*limb);
-                self.failed = Some(match self.failed {
-                    Some(failed) => self.builder.ins().bor(failed, limb),
-                    None => limb,
-                });
-            }
+            Instruction::Fail(limb) => self.fail(*limb),
             Instruction::Branch { condition, then, otherwise } => self.branch(*condition, [then, otherwise]),
             Instruction::End(number) => self.finish(*number),
+        }
+    }
+
+    /// A comparison, and its opposite: what is not used of them is no code.
+    fn set_bit(&mut self, into: u32, bits: [Value; 2]) {
+        let value = self.builder.ins().uextend(I64, bits[0]);
+        self.set(into, value);
+        self.lanes[self.lane].bits.insert(into, bits);
+    }
+
+    /// The comparison that a limb is, and its opposite.
+    fn bit(&self, limb: Limb) -> Option<[Value; 2]> {
+        let Limb::Value(number) = limb else { return None };
+        self.lanes[self.lane].bits.get(&number).copied()
+    }
+
+    /// Note that the row fails unless a limb is zero; comparisons are collected as they are.
+    fn fail(&mut self, limb: Limb) {
+        let (which, more) = match self.bit(limb) {
+            Some([holds, _]) => (1, holds),
+            None => (0, self.limb(limb)),
+        };
+        let failed = &mut self.lanes[self.lane].failed[which];
+        *failed = Some(match *failed {
+            Some(failed) => self.builder.ins().bor(failed, more),
+            None => more,
+        });
+    }
+
+    /// A limb that is zero unless the row has failed; none where nothing could fail.
+    fn failed(&mut self) -> Option<Value> {
+        let [limbs, bits] = self.lanes[self.lane].failed;
+        let bits = bits.map(|bits| self.builder.ins().uextend(I64, bits));
+        match (limbs, bits) {
+            (Some(limbs), Some(bits)) => Some(self.builder.ins().bor(limbs, bits)),
+            (limbs, bits) => limbs.or(bits),
         }
     }
 
@@ -178,28 +246,37 @@ impl Emitter<'_, '_> {
         let condition = self.limb(condition);
         let blocks = [self.builder.create_block(), self.builder.create_block()];
         self.builder.ins().brif(condition, blocks[0], &[], blocks[1], &[]);
-        let failed = self.failed;
+        let Lane { failed, differences, .. } = &self.lanes[self.lane];
+        let (failed, differences) = (*failed, differences.clone());
         for (block, side) in blocks.into_iter().zip(sides) {
             self.builder.switch_to_block(block);
-            self.failed = failed;
+            self.lanes[self.lane].failed = failed;
+            self.lanes[self.lane].differences.clone_from(&differences);
             side.iter().for_each(|instruction| self.emit(instruction));
         }
     }
 
-    /// End a row with a number where it did not fail.
+    /// End a row with a number where it did not fail; the last one goes on, with the flags of all.
     fn finish(&mut self, number: u8) {
         let mut flag = self.builder.ins().iconst(I8, i64::from(number));
-        if let Some(failed) = self.failed.filter(|_| number > 0) {
+        if let Some(failed) = self.failed().filter(|_| number > 0) {
             let none = self.builder.ins().iconst(I8, 0);
             flag = match number {
                 1 => self.builder.ins().icmp_imm(IntCC::Equal, failed, 0),
                 _ => self.builder.ins().select(failed, none, flag),
             };
         }
-        self.builder.ins().jump(self.end, &[flag.into()]);
+        self.lanes[self.lane].flag = Some(flag);
+        if self.lane + 1 == self.lanes.len() {
+            let flags: Vec<BlockArg> = self.lanes.iter().filter_map(|lane| lane.flag).map(BlockArg::from).collect();
+            self.builder.ins().jump(self.end, &flags);
+        }
     }
 
     fn binary(&mut self, into: u32, binary: Binary, a: Limb, b: Limb) {
+        if let (Binary::Xor, Some([holds, not]), Limb::Known(1)) = (binary, self.bit(a), b) {
+            return self.set_bit(into, [not, holds]);
+        }
         let (a, b) = (self.limb(a), self.limb(b));
         let ins = self.builder.ins();
         let value = match binary {
@@ -215,8 +292,8 @@ impl Emitter<'_, '_> {
             Binary::Div => ins.udiv(a, b),
             Binary::Rem => ins.urem(a, b),
             Binary::Equal => {
-                let equal = ins.icmp(IntCC::Equal, a, b);
-                self.builder.ins().uextend(I64, equal)
+                let bits = [IntCC::Equal, IntCC::NotEqual].map(|test| self.builder.ins().icmp(test, a, b));
+                return self.set_bit(into, bits);
             }
         };
         self.set(into, value);
@@ -246,6 +323,9 @@ impl Emitter<'_, '_> {
 
     /// A sum or difference in pairs of limbs; what is carried goes from pair to pair.
     fn chain(&mut self, into: u32, pairs: &[[Limb; 2]], add: bool) {
+        if let Some(known) = self.lanes[self.lane].differences.get(pairs).filter(|_| !add).copied() {
+            return self.set_whole(into, known, pairs.len());
+        }
         let mut carried: Option<Value> = None;
         for (at, pair) in pairs.chunks(2).enumerate() {
             let first = into + 2 * at as u32;
@@ -257,12 +337,20 @@ impl Emitter<'_, '_> {
             } else {
                 let (a, b) = (self.joined(pair[0][0], pair[1][0]), self.joined(pair[0][1], pair[1][1]));
                 let (value, next) = self.step(a, b, carried, add, last);
-                let (low, high) = self.builder.ins().isplit(value);
-                self.set(first, low);
-                self.set(first + 1, high);
+                self.set_whole(first, value, 2);
                 carried = next;
             }
         }
+    }
+
+    /// One limb, or two that are one number.
+    fn set_whole(&mut self, into: u32, value: Value, limbs: usize) {
+        if limbs == 1 {
+            return self.set(into, value);
+        }
+        let (low, high) = self.builder.ins().isplit(value);
+        self.set(into, low);
+        self.set(into + 1, high);
     }
 
     /// One link of a chain; the last one carries nothing on.
@@ -288,21 +376,29 @@ impl Emitter<'_, '_> {
         (value, Some(self.builder.ins().bor(first, second)))
     }
 
-    /// Whether a number is below another one, from the lowest pair of limbs up.
-    fn less(&mut self, pairs: &[[Limb; 2]]) -> Value {
-        let mut below: Option<Value> = None;
+    /// Whether a number is below another one, from the lowest pair of limbs up; and whether it is not.
+    fn less(&mut self, pairs: &[[Limb; 2]]) -> [Value; 2] {
+        let differs = self.differences.contains(pairs);
+        let mut below: Option<[Value; 2]> = None;
         for pair in pairs.chunks(2) {
             let (a, b) = match pair {
                 [[a, b]] => (self.limb(*a), self.limb(*b)),
                 _ => (self.joined(pair[0][0], pair[1][0]), self.joined(pair[0][1], pair[1][1])),
             };
-            let less = self.builder.ins().icmp(IntCC::UnsignedLessThan, a, b);
+            if differs {
+                let (difference, below) = self.builder.ins().usub_overflow(a, b);
+                self.lanes[self.lane].differences.insert(pairs.to_vec(), difference);
+                return [below, self.builder.ins().bxor_imm(below, 1)];
+            }
+            let less = [IntCC::UnsignedLessThan, IntCC::UnsignedGreaterThanOrEqual]
+                .map(|test| self.builder.ins().icmp(test, a, b));
             below = Some(match below {
                 None => less,
-                Some(below) => {
+                Some([below, _]) => {
                     let equal = self.builder.ins().icmp(IntCC::Equal, a, b);
                     let below = self.builder.ins().band(equal, below);
-                    self.builder.ins().bor(less, below)
+                    let below = self.builder.ins().bor(less[0], below);
+                    [below, self.builder.ins().bxor_imm(below, 1)]
                 }
             });
         }

@@ -61,20 +61,21 @@ impl Emitter<'_, '_> {
             (into..).zip(found).take(results as usize).for_each(|(value, found)| self.set(value, found));
             return;
         }
+        let [taken, given] = self.memory.expect("made for calls that are not in registers");
         for (at, limb) in arguments.iter().enumerate() {
             let value = self.limb(*limb);
-            self.builder.ins().stack_store(value, self.arguments, 8 * at as i32);
+            self.builder.ins().stack_store(value, taken, 8 * at as i32);
         }
         let (entry, detail) = calls::entry(helper, arguments.len(), &self.lowered.texts);
         let callee = self.builder.ins().iconst(I64, entry as usize as i64);
-        let given = [
-            self.builder.ins().stack_addr(I64, self.arguments, 0),
-            self.builder.ins().stack_addr(I64, self.results, 0),
+        let passed = [
+            self.builder.ins().stack_addr(I64, taken, 0),
+            self.builder.ins().stack_addr(I64, given, 0),
             self.builder.ins().iconst(I64, detail as i64),
         ];
-        self.builder.ins().call_indirect(self.signatures.memory, callee, &given);
+        self.builder.ins().call_indirect(self.signatures.memory, callee, &passed);
         for at in 0..results {
-            let value = self.builder.ins().stack_load(I64, self.results, 8 * at.cast_signed());
+            let value = self.builder.ins().stack_load(I64, given, 8 * at.cast_signed());
             self.set(into + at, value);
         }
     }

@@ -9,4 +9,5 @@ pub mod executable;
 pub mod interpreter;
 pub mod kernels;
 pub mod registers;
+pub mod row_loop;
 pub mod rows;

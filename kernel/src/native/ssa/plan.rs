@@ -205,11 +205,21 @@ impl Planner<'_> {
             let above = graph.shift(op::SHR, bits, a);
             let short = graph.pure(op::LT, [above, b, 0]);
             self.guard(short, Condition::NonZero);
+            self.drop_covered(short, b);
             self.graph.quotients.insert([a, b], bits);
         } else if opcode == op::SUB && graph.range(b).is_positive() && limbs(graph.range(a).high) <= size {
             // Had it wrapped, it would not be short.
             let wraps = graph.pure(op::LT, [a, b, 0]);
             self.guard(wraps, Condition::Zero);
+        }
+    }
+
+    /// Nothing is below zero: a guard that something is below a divisor says that it is not zero, too.
+    fn drop_covered(&mut self, below: NodeId, divisor: NodeId) {
+        let covers = Guard { node: below, condition: Condition::NonZero };
+        let compared = matches!(self.graph.nodes[below as usize], Node::Pure(op::LT, [_, of, _]) if of == divisor);
+        if compared && self.guards.last().is_some_and(|(guard, _)| *guard == covers) {
+            self.guards.retain(|(guard, _)| *guard != Guard { node: divisor, condition: Condition::NonZero });
         }
     }
 

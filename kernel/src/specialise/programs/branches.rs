@@ -259,25 +259,36 @@ fn leaf_of(all: &Specialiser, graph: &Graph, path: &Wanted<'_>, made: &HashMap<N
 
 impl TreeCode {
     /// Run on a row: the leaf that it comes to, with the function's words in `room`.
-    #[inline]
     pub fn run(&self, room: &mut Room, row: &mut impl Surroundings) -> Option<&Leaf> {
         if !self.reads.gather(room, row) {
             return None;
         }
-        let (results, mut flag) = (self.executable.output_words, [0]);
+        let [leaf] = self.run_gathered(room);
+        leaf
+    }
+
+    /// Run on the first `N` rows whose inputs are in `room`: the leaves that they come to.
+    #[inline]
+    pub fn run_gathered<const N: usize>(&self, room: &mut Room) -> [Option<&Leaf>; N] {
+        let (results, mut flags) = (self.executable.output_words, [0; N]);
         let words = &mut room.words.words;
-        if words.len() < results {
-            words.resize(results, U256::ZERO);
+        if words.len() < N * results {
+            words.resize(N * results, U256::ZERO);
         }
         self.executable.run(&mut Rows {
             inputs: &room.inputs,
-            outputs: limbs(&mut words[..results]),
-            flags: &mut flag,
-            count: 1,
-            input_stride: room.inputs.len(),
+            outputs: limbs(&mut words[..N * results]),
+            flags: &mut flags,
+            count: N,
+            input_stride: 4 * self.reads.words(),
             output_stride: 4 * results,
         });
-        self.leaves.get(usize::from(flag[0]).checked_sub(1)?)
+        flags.map(|flag| self.leaves.get(usize::from(flag).checked_sub(1)?))
+    }
+
+    /// The function's words of one of the rows that were run together.
+    pub fn made<'r>(&self, room: &'r Room, at: usize) -> &'r [U256] {
+        &room.words.words[at * self.executable.output_words..]
     }
 }
 

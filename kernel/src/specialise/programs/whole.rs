@@ -16,6 +16,7 @@ use super::{branches::TreeCode, program_site::ProgramSite, running::Row, twin::T
 use crate::specialise::{Mode, Runner, row::PlaneView, sites::paths::Known};
 use crate::{
     machine::Failure,
+    native::processor::row_loop::SIDE_BY_SIDE,
     rows::program::Program,
     storage::overlay,
     trace::{End, Replay},
@@ -52,29 +53,42 @@ impl Runner<'_> {
         self.whole = self.all.known_program(program).map(|site| Whole::new(program.key(), site));
     }
 
-    /// Run a program on a row that has all it needs at hand; false, and nothing has happened, if it has not.
+    /// Run a program on rows that have all they need at hand, their inputs and outputs one behind the other: true for
+    /// those that have, and nothing has happened to the others. As many rows as fit are computed side by side.
     pub fn run_at_once(
         &mut self,
         program: &Program,
-        row: &mut overlay::Row,
+        rows: &mut [&mut overlay::Row],
         inputs: &[u8],
         outputs: &mut [u8],
-    ) -> bool {
-        let Some(whole) = self.whole.as_mut().filter(|whole| whole.key == program.key()) else { return false };
-        let counts = &whole.site.recorded.counts;
-        if self.all.mode == Mode::Check || self.all.is_thorough() || counts.is_due() || !self.all.is_usual(&row.block) {
-            return false;
+    ) -> [bool; SIDE_BY_SIDE] {
+        let none = [false; SIDE_BY_SIDE];
+        let Some(whole) = self.whole.as_mut().filter(|whole| whole.key == program.key()) else { return none };
+        let all = self.all;
+        let due = all.mode == Mode::Check || all.is_thorough() || whole.site.recorded.counts.is_due();
+        if due || !rows.iter().all(|row| all.is_usual(&row.block)) || !whole.is_ready() {
+            return none;
         }
-        whole.take_inputs(inputs);
-        if !whole.is_ready() {
-            return false;
+        let Some(code) = whole.code.as_deref().filter(|code| code.reads.is_plain()) else { return none };
+        let (given, told) = (inputs.len() / rows.len(), outputs.len() / rows.len());
+        let mut gathered = none;
+        for (at, row) in rows.iter().enumerate() {
+            take_words(&mut whole.words, &inputs[at * given..][..given]);
+            let mut view = PlaneView { words: &whole.words, block: &row.block, plane: &row.overlay.plane };
+            gathered[at] = code.reads.gather_at(at, &mut self.room, &mut view);
         }
-        let Some(code) = whole.code.as_deref().filter(|code| code.reads.is_plain()) else { return false };
-        let mut view = PlaneView { words: &whole.words, block: &row.block, plane: &row.overlay.plane };
-        let Some(leaf) = code.run(&mut self.room, &mut view) else { return false };
-        let fresh = leaf.fresh.load(Relaxed) < COMPARED;
-        let done = !fresh && leaf.keep_at_once(row, outputs, &self.room.words.words);
-        whole.hits += u64::from(done);
+        let mut leaves = [None; SIDE_BY_SIDE];
+        match rows.len() {
+            SIDE_BY_SIDE => leaves = code.run_gathered(&mut self.room),
+            _ => [leaves[0]] = code.run_gathered(&mut self.room),
+        }
+        let mut done = none;
+        for (at, row) in rows.iter_mut().enumerate() {
+            let leaf = leaves[at].filter(|leaf| gathered[at] && leaf.fresh.load(Relaxed) >= COMPARED);
+            let outputs = &mut outputs[at * told..][..told];
+            done[at] = leaf.is_some_and(|leaf| leaf.keep_at_once(row, outputs, code.made(&self.room, at)));
+            whole.hits += u64::from(done[at]);
+        }
         done
     }
 
@@ -101,7 +115,7 @@ impl Whole {
     }
 
     fn run(&mut self, runner: &mut Runner<'_>, program: &Program, row: &mut Row<'_>) -> Result<(), Failure> {
-        self.take_inputs(row.inputs);
+        take_words(&mut self.words, row.inputs);
         let thorough = runner.all.is_thorough();
         let code = if !thorough && self.is_ready() { self.code.clone() } else { None };
         if let Some(code) = code
@@ -119,12 +133,6 @@ impl Whole {
             recorded.refresh(runner.all);
         }
         self.follow(runner, program, row, rows)
-    }
-
-    fn take_inputs(&mut self, inputs: &[u8]) {
-        let (words, _) = inputs.as_chunks::<32>();
-        self.words.clear();
-        self.words.extend(words.iter().map(|word| U256::from_be_bytes(*word)));
     }
 
     /// Whether its code may be used. The order matters: paths are forgotten before they are fresh again.
@@ -239,4 +247,10 @@ impl Whole {
             }
         }
     }
+}
+
+fn take_words(into: &mut Vec<U256>, bytes: &[u8]) {
+    let (words, _) = bytes.as_chunks::<32>();
+    into.clear();
+    into.extend(words.iter().map(|word| U256::from_be_bytes(*word)));
 }

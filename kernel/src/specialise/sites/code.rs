@@ -103,6 +103,11 @@ impl Reads {
         reads
     }
 
+    /// Words of a row.
+    pub fn words(&self) -> usize {
+        self.words
+    }
+
     /// Whether a row's plane has all that is read, besides its inputs and its block.
     pub fn is_plain(&self) -> bool {
         self.schedule.is_empty()
@@ -110,7 +115,16 @@ impl Reads {
 
     /// Read the inputs of a row; false if only the interpreter can.
     pub fn gather(&self, room: &mut Room, row: &mut impl Surroundings) -> bool {
+        self.gather_at(0, room, row)
+    }
+
+    /// The same for one of several rows, which lie one behind the other.
+    pub fn gather_at(&self, at: usize, room: &mut Room, row: &mut impl Surroundings) -> bool {
         let Room { keys, inputs, .. } = room;
+        let size = 4 * self.words;
+        if inputs.len() < size * (at + 1) {
+            inputs.resize(size * (at + 1), 0);
+        }
         if !self.schedule.is_empty() {
             keys.words.clear();
             keys.grow(&self.keys);
@@ -118,8 +132,7 @@ impl Reads {
                 return false;
             }
         }
-        inputs.resize(4 * self.words, 0);
-        let (words, _) = inputs.as_chunks_mut::<4>();
+        let (words, _) = inputs[size * at..].as_chunks_mut::<4>();
         for ((word, number), (account, key)) in self.places.iter().zip(&self.slots) {
             match row.place(*number, *account, *key) {
                 Ok(value) => words[*word as usize] = *value.as_limbs(),
