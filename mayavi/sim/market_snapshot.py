@@ -37,8 +37,7 @@ class MarketSnapshotHook(Hook):
         del actions
         if (world.step + 1) % self.every and world.step != self.last:
             return []
-        env = world.fork.block
-        moment = world.step, int(env["number"]), int(env["timestamp"])
+        moment = world.step, world.fork.block_number, world.fork.timestamp
         prices = self._prices()
         figures = [figure for reader in self.readers for figure in reader.read(world, prices.get)]
         self._figures, self._latest = figures, None
