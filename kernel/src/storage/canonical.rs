@@ -96,3 +96,74 @@ impl Canonical {
         hash.chain_update(accounts).finalize().into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use revm::{
+        primitives::{U256, U256Map, address, hardfork::SpecId},
+        state::AccountInfo,
+    };
+
+    use super::*;
+    use crate::storage::{
+        dump,
+        overlay::Row,
+        world::{Base, BaseAccount, info_with_code},
+    };
+
+    const FIRST: Address = address!("1000000000000000000000000000000000000001");
+    const TOKEN: Address = address!("2000000000000000000000000000000000000002");
+    const BETWEEN: Address = address!("2500000000000000000000000000000000000002");
+    const OTHER: Address = address!("3000000000000000000000000000000000000003");
+
+    fn world() -> std::sync::Arc<World> {
+        let mut base = Base::default();
+        for (address, code) in [(OTHER, &[0_u8, 1][..]), (TOKEN, &[0, 2]), (FIRST, &[])] {
+            let slots: U256Map<U256> = (1..4).map(|key| (U256::from(key), U256::from(7 * key))).collect();
+            let slots = if code.is_empty() { U256Map::default() } else { slots };
+            let info = info_with_code(U256::from(5), 1, code).unwrap();
+            base.insert(BaseAccount { address, info, complete: true, slots });
+        }
+        World::new(1, true, base)
+    }
+
+    /// A row after `writes`, whose bytes and digest must be those of all layers merged; whether the kept bytes served.
+    fn agrees(writes: impl FnOnce(&mut Overlay, &World)) -> bool {
+        let world = world();
+        let mut row = Row { overlay: Overlay::default(), block: Default::default() };
+        writes(&mut row.overlay, &world);
+        let merged = dump::dump_all(&world, &row, SpecId::CANCUN);
+        assert_eq!(dump::dump(&world, &row, SpecId::CANCUN), merged);
+        let hash: [u8; 32] = Sha256::digest(&merged).into();
+        let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        for _ in 0..2 {
+            assert_eq!(dump::digest(&world, &row, SpecId::CANCUN), digits);
+        }
+        world.canonical().unwrap().accounts(&world, &row.overlay).is_some()
+    }
+
+    fn plain(balance: u64) -> AccountInfo {
+        info_with_code(U256::from(balance), 0, &[]).unwrap()
+    }
+
+    #[test]
+    fn kept_bytes_are_those_of_all_layers() {
+        assert!(agrees(|_, _| {}));
+        assert!(agrees(|overlay, _| overlay.set_info(BETWEEN, plain(9))));
+        assert!(agrees(|overlay, world| {
+            overlay.set_info(TOKEN, world.base.get(&TOKEN).unwrap().info.clone());
+            overlay.set_slot(TOKEN, U256::from(2), U256::ZERO);
+            overlay.set_slot(TOKEN, U256::from(9), U256::from(1));
+        }));
+        assert!(agrees(|overlay, _| overlay.set_info(FIRST, plain(0)))); // emptied: it is gone
+        assert!(agrees(|overlay, _| overlay.set_info(BETWEEN, plain(0)))); // was not there, and is not
+    }
+
+    #[test]
+    fn other_codes_are_written_anew() {
+        assert!(!agrees(|overlay, _| overlay.set_info(BETWEEN, info_with_code(U256::ZERO, 1, &[0, 3]).unwrap())));
+        assert!(!agrees(|overlay, _| overlay.set_info(BETWEEN, info_with_code(U256::ZERO, 1, &[0, 1]).unwrap())));
+        assert!(!agrees(|overlay, _| overlay.set_info(TOKEN, info_with_code(U256::ZERO, 1, &[0, 1]).unwrap())));
+        assert!(!agrees(|overlay, _| overlay.set_info(OTHER, plain(3))));
+    }
+}

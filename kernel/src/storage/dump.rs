@@ -39,9 +39,7 @@ impl Merged {
     /// An account of a world with what was written over it; none where that equals an absent one.
     pub fn of(below: Option<&BaseAccount>, written: Option<&OverlayAccount>, closed: bool) -> Option<Self> {
         let mut merged = match below {
-            Some(below) => {
-                Self { info: below.info.clone(), complete: below.complete, slots: below.slots.clone() }
-            }
+            Some(below) => Self { info: below.info.clone(), complete: below.complete, slots: below.slots.clone() },
             None => Self { info: AccountInfo::default(), complete: closed, slots: U256Map::default() },
         };
         if let Some(written) = written {
@@ -100,6 +98,12 @@ pub fn dump(world: &World, row: &Row, spec: SpecId) -> Vec<u8> {
         return [&head, &kept.codes, &accounts].map(Vec::as_slice).concat();
     }
     dump_merged(head, world, &row.overlay)
+}
+
+/// `dump` without the bytes that a world keeps.
+#[cfg(test)]
+pub fn dump_all(world: &World, row: &Row, spec: SpecId) -> Vec<u8> {
+    dump_merged(dump_head(world, row, spec), world, &row.overlay)
 }
 
 /// SHA-256 of `dump`, in hexadecimal digits.

@@ -139,8 +139,8 @@ class ForkCalls(ForkBlocks):
 
             given = [to_bytes(each) for each in datas]
             return call_many_on(self, place, given, origin, gas_limit(gas), device, check=check, threads=threads)
-        if gas is threads is None and not verify and type(datas) is list and 0 < len(datas) <= FEW_CALLS:
-            few = None if self._fetcher.remote is not None else self._each(place, datas, sender)
+        if self._remembers and gas is threads is None and not verify and type(datas) is list:
+            few = self._each(place, datas, sender) if 0 < len(datas) <= FEW_CALLS and not self.fetches_missing else None
             if few is not None:
                 return few
         return views.call_many(self, place, datas, origin, gas, check=check, threads=threads, verify=verify)
