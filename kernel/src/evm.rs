@@ -204,7 +204,7 @@ impl Evm {
     }
 
     fn digest(&self, py: Python<'_>) -> String {
-        py.detach(|| self.stopwatch.time(|| dump::hex_digest(&dump::dump(&self.world, &self.row, self.settings.spec))))
+        py.detach(|| self.stopwatch.time(|| dump::digest(&self.world, &self.row, self.settings.spec)))
     }
 
     #[getter]

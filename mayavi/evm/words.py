@@ -14,7 +14,10 @@ from mayavi import _kernel
 from mayavi.errors import BadInteger, UsageError
 from mayavi.evm.address import are_addresses, to_address
 
-_LARGEST = np.uint64(2**64 - 1)
+_MOST = 2**64 - 1
+_LARGEST = np.uint64(_MOST)
+_FEW = 8
+"""Rows up to which Python's integers take less time than arrays."""
 
 
 class Words:
@@ -71,8 +74,7 @@ class Words:
 
     def ints(self) -> list[int]:
         """The words as exact integers."""
-        limbs = self.limbs()
-        if not limbs[:, :3].any():
+        if len(self.words) > _FEW and not (limbs := self.limbs())[:, :3].any():
             small: list[int] = limbs[:, 3].tolist()
             return small
         raw = np.ascontiguousarray(self.words).tobytes()
@@ -92,6 +94,8 @@ class Words:
 
     def saturated(self) -> NDArray[np.uint64]:
         """The words as 64-bit integers; larger ones, such as a health factor without debt, become 2**64 - 1."""
+        if len(self.words) <= _FEW:
+            return np.array([min(value, _MOST) for value in self.ints()], dtype=np.uint64)
         limbs = self.limbs()
         large = limbs[:, 0] | limbs[:, 1] | limbs[:, 2]
         return np.where(large > 0, _LARGEST, limbs[:, 3])

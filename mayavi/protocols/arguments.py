@@ -35,22 +35,26 @@ def require_contract(fork: Fork, contract: AddressLike, what: str, *questions: C
 
     Missing state (a recorded world that never read the contract) passes: it proves nothing.
     """
-    name = (
-        contract
-        if isinstance(contract, str) and contract[:2] not in ("0x", "0X")
-        else fork.name(fork.address_of(contract))
-    )
-    try:
+
+    def ask() -> None:
         if not fork.code(contract):
-            raise NoCode(f"no contract stands at {name}", f"check the address and the chain of the {what}")
+            raise NoCode(f"no contract stands at {name()}", f"check the address and the chain of the {what}")
         for question in questions:
             question()
+
+    def name() -> str:
+        if isinstance(contract, str) and contract[:2] not in ("0x", "0X"):
+            return contract
+        return fork.name(fork.address_of(contract))
+
+    try:
+        fork.read_once(("answers", contract, what), ask)
     except NoCode:
         raise
     except MissingStateError:
         return
     except (ExecutionError, BadCalldata):
-        raise UsageError(f"{name} is no {what}", "`fork.labels` lists the names of this world") from None
+        raise UsageError(f"{name()} is no {what}", "`fork.labels` lists the names of this world") from None
 
 
 def address_on(fork: Fork, who: Any) -> bytes:

@@ -26,7 +26,8 @@ def new_run_id() -> str:
         _last_ms = max(time.time_ns() // 1_000_000, _last_ms + 1)
         moment = _last_ms
     seconds, ms = divmod(moment, 1000)
-    suffix = "".join(secrets.choice(_ALPHABET) for _ in range(8))
+    bits = secrets.randbits(40)
+    suffix = "".join([_ALPHABET[bits >> shift & 31] for shift in range(0, 40, 5)])
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}{ms:03d}-{suffix}"
 
 

@@ -6,9 +6,10 @@ unit; `number(value, unit)` is the float for plots.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -42,14 +43,19 @@ class Figure(NamedTuple):
     unit: str
 
 
+_figure: Callable[[tuple[str, str, int, str]], Figure] = partial(tuple.__new__, Figure)
+"""A figure of its values, without a call of Python's own: markets have dozens, read after every step."""
+
+
 def number(value: int, unit: str) -> float:
     """Scale `value` by its unit: a `ray` of 10**27 is 1.0. Units `e6`, `e18` … are a token's smallest units."""
-    exact: float = value / _one(unit)
+    exact: float = value / unit_size(unit)
     return exact
 
 
 @cache
-def _one(unit: str) -> int:
+def unit_size(unit: str) -> int:
+    """Return how many of a figure's units make one."""
     scale = _SCALES.get(unit)
     if scale is None:
         scale = int(unit[1:]) if unit[:1] == "e" and unit[1:].isdigit() else 0
@@ -66,6 +72,16 @@ class Reader(Protocol):
 # -- lending ----------------------------------------------------------------------------------------------------------
 
 
+class _Reserve(NamedTuple):
+    """What does not change about a reserve, and the calldata that reads the rest."""
+
+    subject: str
+    address: bytes
+    fixed: Any
+    decimals: int
+    calldata: bytes
+
+
 class AaveFigures:
     """Reserves of an Aave V3 or Spark market: amounts, utilisation, rates, prices, and totals in dollars.
 
@@ -78,15 +94,25 @@ class AaveFigures:
         self._assets = assets
 
     @cached_property
-    def _reserves(self) -> list[tuple[str, bytes, Any, int]]:
+    def _reserves(self) -> list[_Reserve]:
         chosen = None if self._assets is None else tuple(self._assets)
         return self.market.fork.read_once(("reserves", self.market.pool.address, chosen), self._read_reserves)
 
-    def _read_reserves(self) -> list[tuple[str, bytes, Any, int]]:
+    def _read_reserves(self) -> list[_Reserve]:
         market = self.market
         chosen = market.pool.getReservesList() if self._assets is None else map(market.address_of, self._assets)
         tokens = [Erc20(market.fork, address) for address in chosen]
-        return [(each.symbol, each.address, market.reserve_data(each.address), each.decimals) for each in tokens]
+        encode = market.pool.getReserveData.encode
+        return [
+            _Reserve(
+                f"{self.name}.{each.symbol}",
+                each.address,
+                market.reserve_data(each.address),
+                each.decimals,
+                encode(each.address),
+            )
+            for each in tokens
+        ]
 
     @cached_property
     def _oracle(self) -> Any:
@@ -107,31 +133,30 @@ class AaveFigures:
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
         """Read the figures of each reserve, then the totals of the market."""
         del worth
-        fork, function = world.fork, self.market.pool.getReserveData
-        places = [address for _, address, _, _ in self._reserves]
-        outputs = fork.call_many(self.market.pool.address, [function.encode(place) for place in places])
-        prices = self.prices_usd_e8(places)
+        fork, decode = world.fork, self.market.pool.getReserveData.function.decode
+        outputs = fork.call_many(self.market.pool.address, [each.calldata for each in self._reserves])
+        prices = self.prices_usd_e8([each.address for each in self._reserves])
         totals = {"supplied": 0, "borrowed": 0, "tvl": 0}
-        for (symbol, address, fixed, decimals), output in zip(self._reserves, outputs, strict=True):
-            data, subject, unit = function.function.decode(output), f"{self.name}.{symbol}", f"e{decimals}"
+        for (subject, address, fixed, decimals, _), output in zip(self._reserves, outputs, strict=True):
+            data, unit = decode(output), f"e{decimals}"
             supplied = _supply(fork, fixed.aToken)
             borrowed = _supply(fork, fixed.variableDebtToken)
             if fixed.stableDebtToken != ZERO_ADDRESS:
                 borrowed += _supply(fork, fixed.stableDebtToken)
             available = self._available(fork, address, fixed.aToken)
             total = borrowed + available
-            yield Figure(subject, "supplied", supplied, unit)
-            yield Figure(subject, "borrowed", borrowed, unit)
-            yield Figure(subject, "available", available, unit)
-            yield Figure(subject, "utilisation", borrowed * RAY // total if total else 0, "ray")
-            yield Figure(subject, "supply_rate", data.liquidityRate, "ray")
-            yield Figure(subject, "borrow_rate", data.variableBorrowRate, "ray")
+            yield _figure((subject, "supplied", supplied, unit))
+            yield _figure((subject, "borrowed", borrowed, unit))
+            yield _figure((subject, "available", available, unit))
+            yield _figure((subject, "utilisation", borrowed * RAY // total if total else 0, "ray"))
+            yield _figure((subject, "supply_rate", data.liquidityRate, "ray"))
+            yield _figure((subject, "borrow_rate", data.variableBorrowRate, "ray"))
             deficit = self.market.deficit(address)
             if deficit is not None:
-                yield Figure(subject, "deficit", deficit, unit)
+                yield _figure((subject, "deficit", deficit, unit))
             price = prices.get(address)
             if price is not None:
-                yield Figure(subject, "price", price, "usd_e8")
+                yield _figure((subject, "price", price, "usd_e8"))
                 for name, amount in (("supplied", supplied), ("borrowed", borrowed), ("tvl", available)):
                     totals[name] += amount * price // 10**decimals
         for name, value in totals.items():
@@ -205,28 +230,23 @@ class PopulationFigures:
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
         """Read the figures of the population, then of single accounts."""
         del worth
-        collateral, debt, factors = self.columns(world)
-        owing = debt > 0
-        yield Figure(self.name, "accounts", len(self.accounts), "count")
-        yield Figure(self.name, "accounts_with_debt", int(np.count_nonzero(owing)), "count")
-        yield Figure(self.name, "collateral", _total(collateral), self.unit)
-        yield Figure(self.name, "debt", _total(debt), self.unit)
-        short = np.where(debt > collateral, debt, collateral) - collateral
-        yield Figure(self.name, "bad_debt", _total(short), self.unit)
-        yield Figure(self.name, "accounts_with_bad_debt", int(np.count_nonzero(short)), "count")
-        doomed = owing & (collateral > 0) & (factors < WAD)
-        yield Figure(self.name, "liquidatable", int(np.count_nonzero(doomed)), "count")
-        owed = np.sort(factors[owing])
-        for metric, below in zip(_BELOW, np.searchsorted(owed, _BOUNDS).tolist(), strict=True):
-            yield Figure(self.name, metric, below, "count")
-        if len(owed):
-            yield Figure(self.name, "health_factor_lowest", int(owed[0]), "wad")
-        for name in self.accounts if world.step < 0 else self.traced:
+        columns = self.columns(world)
+        summary = _summary_of_few if len(self.accounts) <= _FEW else _summary
+        values, lowest = summary(*columns)
+        yield _figure((self.name, "accounts", len(self.accounts), "count"))
+        for metric, value in zip(_SUMMED, values, strict=True):
+            yield _figure((self.name, metric, value, self.unit if metric in _VALUES else "count"))
+        if lowest is not None:
+            yield _figure((self.name, "health_factor_lowest", lowest, "wad"))
+        named = self.accounts if world.step < 0 else self.traced
+        if named:
+            collateral, debt, factors = (column.tolist() for column in columns)
+        for name in named:
             row = self._rows[name]
-            yield Figure(name, "collateral", int(collateral[row]), self.unit)
-            yield Figure(name, "debt", int(debt[row]), self.unit)
-            if owing[row]:
-                yield Figure(name, "health_factor", int(factors[row]), "wad")
+            yield _figure((name, "collateral", collateral[row], self.unit))
+            yield _figure((name, "debt", debt[row], self.unit))
+            if debt[row]:
+                yield _figure((name, "health_factor", factors[row], "wad"))
 
     def columns(self, world: WorldState) -> tuple[Any, Any, Any]:
         """Return collateral, debt and health factor of all accounts as arrays of 64-bit integers."""
@@ -247,11 +267,40 @@ class PopulationFigures:
         )
 
 
-_BOUNDS: NDArray[np.uint64] = np.array([bound * WAD // 100 for bound in PopulationFigures.BOUNDS], dtype=np.uint64)
+_BOUND_INTS = [bound * WAD // 100 for bound in PopulationFigures.BOUNDS]
+_BOUNDS: NDArray[np.uint64] = np.array(_BOUND_INTS, dtype=np.uint64)
 _BELOW = [
     f"health_factor_below_{bound // 100}_{bound % 100:02d}" if bound % 100 else f"health_factor_below_{bound // 100}"
     for bound in PopulationFigures.BOUNDS
 ]
+_VALUES = ("collateral", "debt", "bad_debt")
+_SUMMED = ("accounts_with_debt", *_VALUES, "accounts_with_bad_debt", "liquidatable", *_BELOW)
+"""Metrics of a population, as `_summary` returns them."""
+_FEW = 8
+"""Accounts up to which Python's integers take less time than arrays."""
+
+
+def _summary(collateral: Any, debt: Any, factors: Any) -> tuple[list[int], int | None]:
+    """Return the values of `_SUMMED`, and the lowest health factor if anybody owes."""
+    owing = debt > 0
+    short = np.where(debt > collateral, debt, collateral) - collateral
+    doomed = owing & (collateral > 0) & (factors < WAD)
+    owed = np.sort(factors[owing])
+    values = [_total(each) for each in (collateral, debt, short)]
+    counts = [int(np.count_nonzero(each)) for each in (owing, short, doomed)]
+    below = np.searchsorted(owed, _BOUNDS).tolist()
+    return [counts[0], *values, *counts[1:], *below], int(owed[0]) if len(owed) else None
+
+
+def _summary_of_few(collateral: Any, debt: Any, factors: Any) -> tuple[list[int], int | None]:
+    """`_summary` without arrays."""
+    rows = list(zip(collateral.tolist(), debt.tolist(), factors.tolist(), strict=True))
+    owed = sorted(factor for _, owes, factor in rows if owes)
+    short = [max(0, owes - held) for held, owes, _ in rows]
+    values = [sum(held for held, _, _ in rows), sum(owes for _, owes, _ in rows), sum(short)]
+    doomed = sum(1 for held, owes, factor in rows if held and owes and factor < WAD)
+    counts = [len(owed), *values, sum(1 for each in short if each), doomed]
+    return [*counts, *(bisect_left(owed, bound) for bound in _BOUND_INTS)], owed[0] if owed else None
 
 
 # -- pools and prices -------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mayavi.errors import UsageError
 from mayavi.sim.hooks import Hook
-from mayavi.sim.market_figures import AaveFigures, CurveFigures, Figure, Reader, UniswapFigures, number
-from mayavi.sim.rows import ActionRow, SnapshotRow
+from mayavi.sim.market_figures import AaveFigures, CurveFigures, Figure, Reader, UniswapFigures, unit_size
+from mayavi.sim.rows import ActionRow, SnapshotRow, snapshot_row
 
 if TYPE_CHECKING:
     from mayavi.sim.world_state import WorldState
@@ -28,7 +28,8 @@ class MarketSnapshotHook(Hook):
             raise UsageError(f"a snapshot every {every} steps is none", "give at least 1")
         self.readers, self.every, self.last = tuple(readers), every, last
         self.first: dict[tuple[str, str], Figure] = {}
-        self.latest: dict[tuple[str, str], Figure] = {}
+        self._figures: list[Figure] = []
+        self._latest: dict[tuple[str, str], Figure] | None = None
         self._tokens: list[bytes] | None = None
 
     def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
@@ -36,16 +37,22 @@ class MarketSnapshotHook(Hook):
         del actions
         if (world.step + 1) % self.every and world.step != self.last:
             return []
-        env = world.fork.block
-        moment = world.step, int(env["number"]), int(env["timestamp"])
+        moment = world.step, world.fork.block_number, world.fork.timestamp
         prices = self._prices()
         figures = [figure for reader in self.readers for figure in reader.read(world, prices.get)]
-        self.latest = {(figure.subject, figure.metric): figure for figure in figures}
+        self._figures, self._latest = figures, None
         self.first = self.first or self.latest
         return [
-            SnapshotRow(*moment, subject, metric, str(value), number(value, unit), unit)
+            snapshot_row((*moment, subject, metric, str(value), value / unit_size(unit), unit))
             for subject, metric, value, unit in figures
         ]
+
+    @property
+    def latest(self) -> dict[tuple[str, str], Figure]:
+        """Figures by subject and metric, as read last; sorted out when they are asked for."""
+        if self._latest is None:
+            self._latest = {(figure.subject, figure.metric): figure for figure in self._figures}
+        return self._latest
 
     def _prices(self) -> dict[bytes, int]:
         market = next((reader for reader in self.readers if isinstance(reader, AaveFigures)), None)

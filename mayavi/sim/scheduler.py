@@ -180,8 +180,7 @@ class Scheduler:
     def _run_block(self, block: AgentBlock, actions: list[ActionRow], again: int = 0) -> None:
         """Run one agent block in the current block of the chain; `again` counts its repetitions in this step."""
         world, start = self.world, len(actions)
-        env = world.fork.block
-        moment = Moment(int(env["number"]), int(env["timestamp"]))
+        moment = Moment(world.fork.block_number, world.fork.timestamp)
         if self._gas_block != moment.block_number:
             self._gas_block, self._gas_used, self._left_in_block = moment.block_number, 0, 0
         intents = self._collect_intents(block, moment, actions, again)
@@ -189,7 +188,7 @@ class Scheduler:
         queue = ordered(intents, self.ordering, seed=world.seed, step=world.step, block=name)
         position = sum(row.block == block.name and row.position >= 0 for row in actions) if again else 0
         for queued in queue:
-            if self._has_room(queued, int(env["gas_limit"])):
+            if self._has_room(queued):
                 row, exception = self._execution.execute(queued, block.name, position, moment)
                 self._gas_used += row.gas_used
                 self._record(row, exception, actions)
@@ -200,9 +199,11 @@ class Scheduler:
                 for hook in self.hooks:
                     hook.after_block(world, block.name, actions[start:])
 
-    def _has_room(self, queued: QueuedIntent, gas_limit: int) -> bool:
+    def _has_room(self, queued: QueuedIntent) -> bool:
         """Whether an intent fits into the block; those of agents that act once a step always do."""
-        if queued.agent not in self._repeating or self._gas_used + queued.intent.gas <= gas_limit:
+        if queued.agent not in self._repeating:
+            return True
+        if self._gas_used + queued.intent.gas <= int(self.world.fork.block["gas_limit"]):
             return True
         self._left_in_block += 1
         return False

@@ -17,7 +17,7 @@ integers = st.one_of(st.sampled_from(EDGES), st.integers(0, 2**256 - 1), st.inte
 
 
 @pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge])
-@given(values=st.lists(integers, max_size=8), bound=st.one_of(integers, st.just(-1), st.just(2**256)))
+@given(values=st.lists(integers, max_size=12), bound=st.one_of(integers, st.just(-1), st.just(2**256)))
 def test_a_comparison_is_that_of_integers(
     compare: Callable[[object, int], object], values: list[int], bound: int
 ) -> None:
@@ -27,13 +27,20 @@ def test_a_comparison_is_that_of_integers(
     assert compared.tolist() == [compare(value, bound) for value in values]
 
 
-@given(st.lists(integers, max_size=8))
+@given(st.lists(integers, max_size=12))  # few and many are read in different ways
 def test_integers_come_back_as_they_went_in(values: list[int]) -> None:
     assert Words.of(values).ints() == values
     assert all(type(value) is int for value in Words.of(values).ints())
 
 
-@given(st.lists(st.integers(0, 2**64 - 1), max_size=8))
+@given(st.lists(st.one_of(integers, st.integers(2**64 - 3, 2**64 + 3)), max_size=12))
+def test_saturated_words_are_the_nearest_of_64_bits(values: list[int]) -> None:
+    saturated = Words.of(values).saturated()
+    assert saturated.dtype == np.uint64
+    assert saturated.tolist() == [min(value, 2**64 - 1) for value in values]
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=12))
 def test_arrays_of_integers_are_words_too(values: list[int]) -> None:
     assert Words.of(np.array(values, dtype=np.uint64)).ints() == values
 

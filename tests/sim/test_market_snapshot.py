@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mayavi import Fork, ether
 from mayavi.agents.base import StepResult, World
@@ -20,6 +23,8 @@ from mayavi.sim.market_figures import (
     OutsidePrices,
     PopulationFigures,
     UniswapFigures,
+    _summary,
+    _summary_of_few,
     number,
 )
 from mayavi.sim.market_snapshot import MarketSnapshotHook
@@ -255,3 +260,28 @@ def test_a_snapshot_every_zero_steps_is_refused() -> None:
 )
 def test_a_unit_says_how_a_figure_is_read(value: int, unit: str, expected: float) -> None:
     assert number(value, unit) == expected
+
+
+_VALUES = st.one_of(st.sampled_from([0, 1, 10**18 - 1, 10**18, 105 * 10**16, 2**64 - 1]), st.integers(0, 2**64 - 1))
+
+
+@given(st.lists(st.tuples(_VALUES, _VALUES, _VALUES), max_size=12))
+def test_few_accounts_are_summed_as_many_are(rows: list[tuple[int, int, int]]) -> None:
+    columns = [np.array([row[at] for row in rows], dtype=np.uint64) for at in range(3)]
+    assert _summary_of_few(*columns) == _summary(*columns)
+    collateral, debt = (sum(row[at] for row in rows) for at in (0, 1))
+    assert _summary(*columns)[0][1:3] == [collateral, debt]
+
+
+def test_the_latest_figures_are_those_of_the_last_read(fork: Fork) -> None:
+    hook = MarketSnapshotHook([FeedFigures(PriceFeed(fork, "Chainlink.ETH/USD"))])
+    world, key = WorldState(fork, [], seed=1), ("Chainlink.ETH/USD", "price")
+    answers = []
+    for change in (0, -0.1, -0.2):
+        if change:
+            PriceFeed(fork, "Chainlink.ETH/USD").move_by(change)
+        (row,) = hook.after_step(world, [])
+        answers.append(PriceFeed(fork, "Chainlink.ETH/USD").answer)
+        assert (row.value, row.number) == (str(answers[-1]), answers[-1] / 10**8)
+        assert hook.latest[key].value == answers[-1]
+    assert hook.first[key].value == answers[0] != answers[-1]

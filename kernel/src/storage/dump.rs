@@ -6,7 +6,10 @@
 //! (u32 count, then u32 length + bytes, ordered by hash), accounts (u32 count, then address, balance, nonce u64,
 //! u32 index of the code + 1 or 0, flags u8 (1 = complete), u32 slot count, key + value each), ordered by address.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use revm::{
     context::BlockEnv,
@@ -14,9 +17,10 @@ use revm::{
     primitives::{Address, B256, U256, U256Map, hardfork::SpecId},
     state::AccountInfo,
 };
+use sha2::{Digest, Sha256};
 
 use super::{
-    overlay::{Overlay, Row},
+    overlay::{Overlay, OverlayAccount, Row},
     world::{Base, BaseAccount, CodeStore, World},
 };
 use crate::blocks::hardfork;
@@ -25,109 +29,151 @@ const MAGIC: &[u8; 4] = b"MKD1";
 
 /// Everything known of one account, layers merged.
 #[derive(Clone)]
-struct Merged {
-    info: AccountInfo,
+pub struct Merged {
+    pub info: AccountInfo,
     complete: bool,
     slots: U256Map<U256>,
 }
 
-fn merge(world: &World, overlay: &Overlay) -> (BTreeMap<Address, Merged>, BTreeMap<u64, B256>) {
-    let mut accounts = BTreeMap::new();
-    let mut hashes = BTreeMap::new();
-    let learnt = world.learnt.read().unwrap_or_else(|e| e.into_inner());
-    for base in [&*learnt, &world.base] {
-        for account in base.iter() {
-            accounts.insert(
-                account.address,
-                Merged { info: account.info.clone(), complete: account.complete, slots: account.slots.clone() },
-            );
+impl Merged {
+    /// An account of a world with what was written over it; none where that equals an absent one.
+    pub fn of(below: Option<&BaseAccount>, written: Option<&OverlayAccount>, closed: bool) -> Option<Self> {
+        let mut merged = match below {
+            Some(below) => Self { info: below.info.clone(), complete: below.complete, slots: below.slots.clone() },
+            None => Self { info: AccountInfo::default(), complete: closed, slots: U256Map::default() },
+        };
+        if let Some(written) = written {
+            merged.info = written.info.clone();
+            if written.cleared {
+                merged.complete = true;
+                merged.slots.clear();
+            }
+            merged.slots.extend(written.slots.iter().map(|(k, v)| (*k, *v)));
         }
-        hashes.extend(base.block_hashes.iter().map(|(n, h)| (*n, *h)));
-    }
-    for (address, written) in overlay.iter() {
-        let merged = accounts.entry(*address).or_insert_with(|| Merged {
-            info: AccountInfo::default(),
-            complete: world.closed,
-            slots: U256Map::default(),
-        });
-        merged.info = written.info.clone();
-        if written.cleared {
-            merged.complete = true;
-            merged.slots.clear();
+        if merged.complete {
+            merged.slots.retain(|_, value| !value.is_zero());
         }
-        merged.slots.extend(written.slots.iter().map(|(k, v)| (*k, *v)));
-    }
-    for account in accounts.values_mut().filter(|account| account.complete) {
-        account.slots.retain(|_, value| !value.is_zero());
-    }
-    // An account whose code is not known cannot be written. Absent from an open world, it is an error to read.
-    accounts.retain(|_, account| account.info.code.is_some() || account.info.is_empty_code_hash());
-    if world.closed {
+        // An account whose code is not known cannot be written. Absent from an open world, it is an error to read.
+        let known = merged.info.code.is_some() || merged.info.is_empty_code_hash();
         // In a closed world an empty account equals an absent one.
-        accounts.retain(|_, account| !(account.info.is_empty() && account.slots.is_empty()));
+        let absent = closed && merged.info.is_empty() && merged.slots.is_empty();
+        (known && !absent).then_some(merged)
     }
-    (accounts, hashes)
+
+    pub fn has_code(&self) -> bool {
+        self.info.code.as_ref().is_some_and(|code| !code.is_empty())
+    }
+}
+
+fn merge(world: &World, overlay: &Overlay) -> BTreeMap<Address, Merged> {
+    let learnt = world.learnt.read().unwrap_or_else(|e| e.into_inner());
+    let mut layers: BTreeMap<Address, Option<&BaseAccount>> = overlay.iter().map(|(each, _)| (*each, None)).collect();
+    for base in [&*learnt, &world.base] {
+        layers.extend(base.iter().map(|account| (account.address, Some(account))));
+    }
+    let merged = |(address, below)| Some((address, Merged::of(below, overlay.get(&address), world.closed)?));
+    layers.into_iter().filter_map(merged).collect()
+}
+
+fn known_hashes(world: &World) -> BTreeMap<u64, B256> {
+    let learnt = world.learnt.read().unwrap_or_else(|e| e.into_inner());
+    [&*learnt, &world.base].iter().flat_map(|base| &base.block_hashes).map(|(number, hash)| (*number, *hash)).collect()
 }
 
 /// A new frozen world: the old one with the writes applied; `closed` means that absent accounts are empty.
 pub fn freeze(world: &World, overlay: &Overlay, closed: bool) -> Arc<World> {
-    let (accounts, hashes) = merge(world, overlay);
     let mut base = Base::default();
-    for (address, merged) in accounts {
+    for (address, merged) in merge(world, overlay) {
         base.insert(BaseAccount { address, info: merged.info, complete: merged.complete, slots: merged.slots });
     }
-    base.block_hashes.extend(hashes);
+    base.block_hashes.extend(known_hashes(world));
     World::new(world.chain_id, closed, base)
 }
 
 pub fn dump(world: &World, row: &Row, spec: SpecId) -> Vec<u8> {
-    let (accounts, hashes) = merge(world, &row.overlay);
-    let mut out = Vec::with_capacity(1 << 20);
-    out.extend_from_slice(MAGIC);
+    let head = dump_head(world, row, spec);
+    if let Some(kept) = world.canonical()
+        && let Some(accounts) = kept.accounts(world, &row.overlay)
+    {
+        return [&head, &kept.codes, &accounts].map(Vec::as_slice).concat();
+    }
+    dump_merged(head, world, &row.overlay)
+}
+
+/// `dump` without the bytes that a world keeps.
+#[cfg(test)]
+pub fn dump_all(world: &World, row: &Row, spec: SpecId) -> Vec<u8> {
+    dump_merged(dump_head(world, row, spec), world, &row.overlay)
+}
+
+/// SHA-256 of `dump`, in hexadecimal digits.
+pub fn digest(world: &World, row: &Row, spec: SpecId) -> String {
+    let head = dump_head(world, row, spec);
+    let hash: [u8; 32] = match world.canonical().and_then(|kept| Some((kept, kept.accounts(world, &row.overlay)?))) {
+        Some((kept, accounts)) => kept.digest(&head, &accounts),
+        None => Sha256::digest(dump_merged(head, world, &row.overlay)).into(),
+    };
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Everything that comes before the codes.
+fn dump_head(world: &World, row: &Row, spec: SpecId) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
     out.extend_from_slice(&world.chain_id.to_be_bytes());
     out.push(world.closed as u8);
     let name = hardfork::name(spec);
     out.push(name.len() as u8);
     out.extend_from_slice(name.as_bytes());
     dump_block(&mut out, &row.block);
-
+    let hashes = known_hashes(world);
     out.extend_from_slice(&(hashes.len() as u32).to_be_bytes());
     for (number, hash) in &hashes {
         out.extend_from_slice(&number.to_be_bytes());
         out.extend_from_slice(hash.as_slice());
     }
+    out
+}
 
+/// Append codes and accounts, all layers merged.
+fn dump_merged(mut out: Vec<u8>, world: &World, overlay: &Overlay) -> Vec<u8> {
+    let accounts = merge(world, overlay);
+    let code_index = dump_codes(&mut out, accounts.values());
+    out.extend_from_slice(&(accounts.len() as u32).to_be_bytes());
+    for (address, account) in &accounts {
+        dump_account(&mut out, address, account, code_index.get(&account.info.code_hash).copied());
+    }
+    out
+}
+
+/// Append the codes of accounts; returns the index of each by its hash, from one.
+pub fn dump_codes<'a>(out: &mut Vec<u8>, accounts: impl Iterator<Item = &'a Merged>) -> HashMap<B256, u32> {
     let mut codes = BTreeMap::new();
-    for account in accounts.values() {
+    for account in accounts {
         if let Some(code) = account.info.code.as_ref().filter(|code| !code.is_empty()) {
             codes.entry(account.info.code_hash).or_insert_with(|| code.original_bytes());
         }
     }
     out.extend_from_slice(&(codes.len() as u32).to_be_bytes());
-    let mut code_index = BTreeMap::new();
-    for (i, (hash, code)) in codes.iter().enumerate() {
-        code_index.insert(*hash, i as u32 + 1);
+    for code in codes.values() {
         out.extend_from_slice(&(code.len() as u32).to_be_bytes());
         out.extend_from_slice(code);
     }
+    codes.into_keys().zip(1..).collect()
+}
 
-    out.extend_from_slice(&(accounts.len() as u32).to_be_bytes());
-    for (address, account) in &accounts {
-        out.extend_from_slice(address.as_slice());
-        out.extend_from_slice(&account.info.balance.to_be_bytes::<32>());
-        out.extend_from_slice(&account.info.nonce.to_be_bytes());
-        let index = code_index.get(&account.info.code_hash).copied().unwrap_or(0);
-        out.extend_from_slice(&index.to_be_bytes());
-        out.push(account.complete as u8);
-        out.extend_from_slice(&(account.slots.len() as u32).to_be_bytes());
-        let mut slots: Vec<_> = account.slots.iter().collect();
-        slots.sort_unstable();
-        for (key, value) in slots {
-            out.extend_from_slice(&key.to_be_bytes::<32>());
-            out.extend_from_slice(&value.to_be_bytes::<32>());
-        }
+pub fn dump_account(out: &mut Vec<u8>, address: &Address, account: &Merged, code: Option<u32>) {
+    out.extend_from_slice(address.as_slice());
+    out.extend_from_slice(&account.info.balance.to_be_bytes::<32>());
+    out.extend_from_slice(&account.info.nonce.to_be_bytes());
+    out.extend_from_slice(&code.unwrap_or(0).to_be_bytes());
+    out.push(account.complete as u8);
+    out.extend_from_slice(&(account.slots.len() as u32).to_be_bytes());
+    let mut slots: Vec<_> = account.slots.iter().collect();
+    slots.sort_unstable();
+    for (key, value) in slots {
+        out.extend_from_slice(&key.to_be_bytes::<32>());
+        out.extend_from_slice(&value.to_be_bytes::<32>());
     }
-    out
 }
 
 pub fn dump_block(out: &mut Vec<u8>, block: &BlockEnv) {
@@ -269,9 +315,4 @@ fn load_block(r: &mut Reader<'_>) -> Result<BlockEnv, String> {
     let blob_gasprice = u128::from_be_bytes(r.array()?);
     block.blob_excess_gas_and_price = has_blob.then_some(BlobExcessGasAndPrice { excess_blob_gas, blob_gasprice });
     Ok(block)
-}
-
-pub fn hex_digest(bytes: &[u8]) -> String {
-    use sha2::{Digest, Sha256};
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,5 +1,6 @@
 //! State of a chain: a frozen world, and the writes of a run over it.
 
+pub mod canonical;
 pub mod database;
 pub mod dump;
 pub mod identity;

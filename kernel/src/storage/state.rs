@@ -33,7 +33,7 @@ impl State {
     }
 
     fn digest(&self, py: Python<'_>) -> String {
-        py.detach(|| dump::hex_digest(&dump::dump(&self.world, &self.row(), self.spec)))
+        py.detach(|| dump::digest(&self.world, &self.row(), self.spec))
     }
 
     #[getter]

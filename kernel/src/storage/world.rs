@@ -1,6 +1,6 @@
 //! What is known about a chain: a frozen base, and for forks of a live chain a layer of facts learnt later.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use alloy_trie::{EMPTY_ROOT_HASH, TrieAccount};
 use revm::{
@@ -9,7 +9,7 @@ use revm::{
     state::{AccountId, AccountInfo},
 };
 
-use super::database::Miss;
+use super::{canonical::Canonical, database::Miss};
 use crate::{
     proofs::proven::Proven,
     specialise::{sends::Sends, views::Views},
@@ -80,6 +80,7 @@ pub struct World {
     pub views: Views,
     /// Recorded transactions, likewise.
     pub sends: Sends,
+    canonical: OnceLock<Canonical>,
 }
 
 impl World {
@@ -92,6 +93,7 @@ impl World {
             proven: None,
             views: Views::default(),
             sends: Sends::default(),
+            canonical: OnceLock::new(),
         })
     }
 
@@ -106,7 +108,13 @@ impl World {
             proven: Some(proven),
             views: Views::default(),
             sends: Sends::default(),
+            canonical: OnceLock::new(),
         })
+    }
+
+    /// The canonical bytes of a closed world; an open one learns more at any time.
+    pub fn canonical(&self) -> Option<&Canonical> {
+        self.closed.then(|| self.canonical.get_or_init(|| Canonical::of(self)))
     }
 
     /// Look an account up in the proofs and learn it; `None` in a world without proofs. The code stays open if it is

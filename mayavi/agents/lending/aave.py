@@ -181,8 +181,15 @@ class AaveLending:
         if not borrowers:
             return []
         rules, sides = self.market.rules, {each: AssetState.of(self, each) for each in sorted({*collaterals, *debts})}
-        words: Accounts = address_words(borrowers) if len(borrowers) > FEW_CALLS else list(borrowers)
-        flags = self._column(self.market.pool, "getUserConfiguration", words)
+        flags = self._column(self.market.pool, "getUserConfiguration", _accounts(borrowers))
+        # Who has no collateral left, and keeps its debt for ever, is not looked at further.
+        wanted = sum(2 << 2 * sides[each].id for each in {*collaterals})
+        rows = [row for row, flag in enumerate(flags) if flag & wanted]
+        if not rows:
+            return []
+        borrowers, flags = [borrowers[row] for row in rows], [flags[row] for row in rows]
+        health_factors_wad = [health_factors_wad[row] for row in rows]
+        words = _accounts(borrowers)
         modes = self._emodes(words)
         bonuses = {mode: self._mode_bonuses(mode) for mode in set(modes) if mode}
         supplied = {each: self._balances(self.asset(each).a_token, words) for each in collaterals}
@@ -247,6 +254,10 @@ class AaveLending:
     def _mode_bonuses(self, mode: int) -> dict[bytes, int]:
         bonus = self.market.emode(mode).liquidation_bonus_bps
         return dict.fromkeys(self.market.emode_collateral(mode), bonus)
+
+
+def _accounts(addresses: Sequence[bytes]) -> Accounts:
+    return address_words(addresses) if len(addresses) > FEW_CALLS else list(addresses)
 
 
 class AssetState(NamedTuple):

@@ -8,6 +8,7 @@ for markets of Compound and Morpho that lend WETH.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -55,13 +56,20 @@ class Healths:
     def __init__(self, health_factor_wad: Words, row: Callable[[int], Health]) -> None:
         self.health_factor_wad = health_factor_wad
         """Exact: `.ints()`, `[row]`."""
-        self.factors: NDArray[np.uint64] = health_factor_wad.saturated()
-        """Health factors as uint64: exact up to 18, above that 2**64 - 1."""
-        self.liquidatable: NDArray[np.bool_] = self.factors < np.uint64(WAD)
         self._row = row
 
+    @cached_property
+    def factors(self) -> NDArray[np.uint64]:
+        """Health factors as uint64: exact up to 18, above that 2**64 - 1."""
+        return self.health_factor_wad.saturated()
+
+    @cached_property
+    def liquidatable(self) -> NDArray[np.bool_]:
+        """Whether each health factor is below one."""
+        return self.factors < np.uint64(WAD)
+
     def __len__(self) -> int:
-        return len(self.factors)
+        return len(self.health_factor_wad)
 
     def __getitem__(self, row: int) -> Health:
         return self._row(row)

@@ -28,10 +28,10 @@ class OpeningBorrower(BorrowerAgent):
         self.address = world.address(self.name)
         exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
         self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
+        self.opening_price_e8 = self.loan.lending.price_e8(self.collateral)
         world.fork.deal(self.collateral, self.address, self.collateral_amount)
         if self.cash:
             world.fork.deal(self.debt, self.address, self.cash)
-        self.opening_price_e8 = self.loan.lending.price_e8(self.collateral)
 
     def step(self, world: World, step_idx: int) -> StepResult:
         """Open the loan, then follow the behaviour."""

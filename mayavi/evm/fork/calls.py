@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mayavi import _kernel
-from mayavi.errors import ExecutionError, TransactionInvalid
+from mayavi.errors import CallHalted, CallReverted, ExecutionError, TransactionInvalid
 from mayavi.evm import failures
 from mayavi.evm.address import AddressLike, are_addresses
 from mayavi.evm.arguments import to_bytes, u64, word
@@ -58,6 +58,20 @@ class ForkCalls(ForkBlocks):
                         known[key] = output
                     return output
         return self._call_checked(self.address_of(to), data, sender, value, gas)
+
+    def call_if_any(self, to: bytes, data: bytes) -> bytes | None:
+        """`call`, but None if it fails: for contracts that may lack a function, where nobody reads the reason."""
+        try:
+            if output := self._evm.call(to, data, None, 0, None):
+                return output
+        except (_kernel.Reverted, _kernel.Halted):
+            return None
+        except (_kernel.MissingState, _kernel.InvalidTransaction):
+            pass
+        try:
+            return self.call(to, data)  # which fetches what is missing, and asks for code
+        except (CallReverted, CallHalted):
+            return None
 
     def _call_checked(self, to: bytes, data: bytes, sender: AddressLike | None, value: int, gas: int | None) -> bytes:
         data, origin = to_bytes(data), self._sender(sender)
@@ -125,6 +139,10 @@ class ForkCalls(ForkBlocks):
 
             given = [to_bytes(each) for each in datas]
             return call_many_on(self, place, given, origin, gas_limit(gas), device, check=check, threads=threads)
+        if self._remembers and gas is threads is None and not verify and type(datas) is list:
+            few = self._each(place, datas, sender) if 0 < len(datas) <= FEW_CALLS and not self.fetches_missing else None
+            if few is not None:
+                return few
         return views.call_many(self, place, datas, origin, gas, check=check, threads=threads, verify=verify)
 
     def call_words(
@@ -174,11 +192,15 @@ class ForkCalls(ForkBlocks):
         from mayavi.evm.fork import views
 
         before, after = data[:offset] + bytes(12), data[offset + 32 :]
+        outputs = self._each(to, [before + account + after for account in accounts], sender)
+        return None if outputs is None else views.columns_of(outputs, returns)
+
+    def _each(self, to: bytes, datas: Sequence[bytes], sender: AddressLike | None) -> list[bytes] | None:
+        """Make a few calls one by one; None if one fails: the batch says which."""
         try:
-            outputs = [self.call(to, before + account + after, sender) for account in accounts]
+            return [self.call(to, data, sender) for data in datas]
         except ExecutionError:
-            return None  # the batch raises it, with the number of the call
-        return views.columns_of(outputs, returns)
+            return None
 
     def grid(
         self,

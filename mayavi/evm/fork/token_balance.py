@@ -21,7 +21,7 @@ def deal(fork: ForkCalls, token: bytes, holder: bytes, amount: int) -> None:
         )
     if before == amount:
         return
-    place = _slot_behind(fork, token, query)
+    place = fork.read_once(("slot behind", token, query), lambda: _slot_behind(fork, token, query))
     if place is None:
         raise StateError(
             f"the balances of {fork.name(token)} are not plain storage",

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mayavi.errors import BadArgument, CallReverted, UnknownName
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, are_addresses, checksum
+from mayavi.evm.fork.calls import FEW_CALLS
 from mayavi.protocols.aave.account import AaveAccount
 from mayavi.protocols.aave.account_data import AccountData, AccountsData
 from mayavi.protocols.aave.pool_abi import POOL_ABI
@@ -309,15 +310,16 @@ class AaveV3:
             )
         from mayavi.evm.words import address_words, known_address_words  # NumPy, which single accounts do not need
 
-        if type(accounts) is tuple and {*map(type, accounts)} == {bytes}:
+        if type(accounts) is tuple and len(accounts) > FEW_CALLS and {*map(type, accounts)} == {bytes}:
             words, key = known_address_words(accounts), ("account data", self.pool.address, accounts)
             if words is not None:
                 return self.fork.read_once(key, lambda: self._read_accounts(words))
         places = accounts if are_addresses(accounts) else [address_on(self.fork, each) for each in accounts]
         key = "account data", self.pool.address, tuple(places)
-        return self.fork.read_once(key, lambda: self._read_accounts(address_words(places)))
+        few = len(places) <= FEW_CALLS
+        return self.fork.read_once(key, lambda: self._read_accounts(places if few else address_words(places)))
 
-    def _read_accounts(self, places: NDArray[np.uint8]) -> AccountsData:
+    def _read_accounts(self, places: Sequence[bytes] | NDArray[np.uint8]) -> AccountsData:
         calldata, count = self.pool.getUserAccountData.encode(ZERO_ADDRESS), len(AccountData._fields)
         with explain_missing_prices(self):
             columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=count)

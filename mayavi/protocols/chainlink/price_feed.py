@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from mayavi.errors import (
@@ -11,8 +12,6 @@ from mayavi.errors import (
     BadArgument,
     BadCalldata,
     BadInteger,
-    CallHalted,
-    CallReverted,
     StateError,
     UsageError,
 )
@@ -116,7 +115,7 @@ class PriceFeed:
         """Make `answer` the latest answer and return the new round. A failure changes nothing."""
         wanted = _answer(answer)
         with self.fork.snapshot() as moment:
-            if self._view("ratio") is not None:
+            if self._is_ratio:
                 self._move_ratio(wanted)
             elif (aggregator := self._view("aggregator")) == self.contract.address:
                 self.contract.set_answer(wanted, sender=self.contract.owner())
@@ -191,10 +190,17 @@ class PriceFeed:
 
     def _view(self, name: str) -> Any:
         """Call a view; None if the contract does not have it."""
+        function = self.contract[name].function
+        output = self.fork.call_if_any(self.contract.address, function.encode())
         try:
-            return self.contract[name].call()
-        except (CallReverted, CallHalted, BadCalldata):
+            return None if output is None else function.decode(output)
+        except BadCalldata:
             return None
+
+    @cached_property
+    def _is_ratio(self) -> bool:
+        """Whether it is a ratio adapter, which its code says once and for all."""
+        return self._view("ratio") is not None
 
     def __repr__(self) -> str:
         return f"<PriceFeed {self.name}>"

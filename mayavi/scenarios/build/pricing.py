@@ -106,6 +106,10 @@ def oracle_usd_e8(fork: Fork, symbol: str, market: AaveV3 | None = None) -> int:
 
     `market` is Aave on this fork, if it is open already.
     """
+    return fork.read_once(("oracle price", symbol), lambda: _oracle_usd_e8(fork, symbol, market))
+
+
+def _oracle_usd_e8(fork: Fork, symbol: str, market: AaveV3 | None) -> int:
     from mayavi.protocols.aave.market import AaveV3
     from mayavi.protocols.chainlink.price_feed import PriceFeed
 

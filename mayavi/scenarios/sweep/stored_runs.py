@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import mayavi
 from mayavi.runs.sql_values import filled
@@ -14,9 +14,15 @@ from mayavi.sim.store import RunRecord, Store
 from mayavi.sim.store.store import run_record
 
 
-def stored_runs(store: Store, plan: Plan) -> dict[str, Run]:
-    """Return the finished runs of this sweep that the store has, by task key."""
-    return _runs(store, plan, (each for each in store.runs(sweep_id=plan.sweep_id) if each.status == "finished"))
+def records_of(store: Store, plan: Plan) -> list[RunRecord]:
+    """Return what the store says about runs of this sweep, newest first."""
+    return [] if store.is_new else store.runs(sweep_id=plan.sweep_id).records()
+
+
+def stored_runs(store: Store, plan: Plan, records: Sequence[RunRecord] | None = None) -> dict[str, Run]:
+    """Return the finished runs of this sweep that the store has, by task key; `records` if they are read already."""
+    known = records_of(store, plan) if records is None else records
+    return _runs(store, plan, (each for each in known if each.status == "finished"))
 
 
 def stored_anywhere(request: SweepRequest, plan: Plan) -> dict[str, Run]:

@@ -32,7 +32,7 @@ from mayavi.scenarios.run.run import refuse_unknown
 from mayavi.scenarios.sweep.plan import Plan, check_seeds, make_plan, parse_grid, parse_seeds, task_key
 from mayavi.scenarios.sweep.request import Progress, SweepListener, SweepRequest
 from mayavi.scenarios.sweep.result import PointSummary, Sweep
-from mayavi.scenarios.sweep.stored_runs import stored_runs
+from mayavi.scenarios.sweep.stored_runs import records_of, stored_runs
 from mayavi.scenarios.sweep.until import (
     CONFIDENCE_AT_LOOKS,
     FIRST_SEEDS,
@@ -169,14 +169,17 @@ def run_plan(request: SweepRequest, plan: Plan, listener: SweepListener) -> Swee
     """Run the tasks of a plan that are not stored, and summarise all."""
     began = time.monotonic()
     database = Store(request.store)
-    done = stored_runs(database, plan)
+    records = records_of(database, plan)
+    has_interrupted = any(each.status == "interrupted" for each in records)
+    done = stored_runs(database, plan, records)
     resumed = len(done)
     listener.runs_done(len(done), len(plan.tasks))
-    _drop_superseded(database, plan, done)
+    if has_interrupted:
+        _drop_superseded(database, plan, done)
     scenario = request.scenarios[0]
     record = _record(plan, scenario, request)
     if tasks := plan.open_tasks(done):
-        database.save_sweep(record)
+        database.save_sweep(record, merge=False)
     try:
         for task, finished in run_tasks(
             tasks,
@@ -216,7 +219,8 @@ def run_plan(request: SweepRequest, plan: Plan, listener: SweepListener) -> Swee
     if tasks:
         summary = {"points": [point.to_json() for point in found.points]}
         database.save_sweep(replace(record, status="finished", summary=summary))
-        _drop_superseded(database, plan, done)
+        if has_interrupted or request.jobs > 1 or request.ray is not None:  # other processes may have been killed
+            _drop_superseded(database, plan, done)
     return found
 
 

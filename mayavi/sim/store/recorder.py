@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -61,7 +60,8 @@ class SegmentRecorder:
         self._segments = 0
         self._seq = 0
         self._actions: list[tuple[int, ActionRow]] = []
-        self._snapshots: list[tuple[int, SnapshotRow]] = []
+        self._snapshots: list[SnapshotRow] = []
+        self._snapshot_numbers: list[Value] = []
         self._flushed_at = 0.0
 
     def begin(self, info: RunInfo) -> None:
@@ -81,7 +81,8 @@ class SegmentRecorder:
         """Store the rows of one step."""
         self._actions += zip(range(self._seq, self._seq + len(actions)), actions, strict=True)
         self._seq += len(actions)
-        self._snapshots += zip(range(self._seq, self._seq + len(snapshots)), snapshots, strict=True)
+        self._snapshots += snapshots
+        self._snapshot_numbers += range(self._seq, self._seq + len(snapshots))
         self._seq += len(snapshots)
         waiting = len(self._actions) + len(self._snapshots)
         if waiting >= self._flush_rows or (waiting and time.monotonic() - self._flushed_at >= self._flush_seconds):
@@ -112,7 +113,8 @@ class SegmentRecorder:
         tables["runs"] = [[value] for value in run_row(run, end)]
         if self._together is not None and self._live is not None:
             self._together.add(run.run_id, tables, self._live)
-            self._info, self._live, self._actions, self._snapshots = None, None, [], []
+            self._info, self._live = None, None
+            self._forget()
             return
         try:
             self._write(tables)
@@ -148,8 +150,11 @@ class SegmentRecorder:
     def _write(self, tables: dict[str, Table]) -> None:
         self._folder.write(self._begun().run_id, self._segments, tables)
         self._segments += 1
-        self._actions, self._snapshots = [], []
+        self._forget()
         self._flushed_at = time.monotonic()
+
+    def _forget(self) -> None:
+        self._actions, self._snapshots, self._snapshot_numbers = [], [], []
 
     def _pending(self) -> dict[str, Table]:
         """Return the rows not written yet, by table and column."""
@@ -164,8 +169,8 @@ class SegmentRecorder:
         if self._snapshots:
             tables["market_snapshots"] = [
                 [run_id] * len(self._snapshots),
-                [seq for seq, _ in self._snapshots],
-                *map(list, zip(*(_snapshot_values(row) for _, row in self._snapshots), strict=True)),
+                self._snapshot_numbers,
+                *map(list, zip(*self._snapshots, strict=True)),  # whose fields are the columns
             ]
         return tables
 
@@ -193,9 +198,6 @@ def _action_values(row: ActionRow) -> tuple[Value, ...]:
         row.details,
         float(row.fee_wei),
     )
-
-
-_snapshot_values = attrgetter("step", "block_number", "timestamp", "subject", "metric", "value", "number", "unit")
 
 
 def _account_values(row: AccountRow) -> tuple[Value, ...]:

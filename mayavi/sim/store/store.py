@@ -201,8 +201,13 @@ class Store:
         """Explain what an agent did in a run, what others did to it, and why it was liquidated."""
         return explain(self, run_id, agent)
 
-    def save_sweep(self, sweep: SweepRecord) -> None:
-        """Store a sweep, replacing one with the same id."""
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was ever stored here."""
+        return not (self.path.exists() or SegmentFolder(self.path).root.exists())
+
+    def save_sweep(self, sweep: SweepRecord, *, merge: bool = True) -> None:
+        """Store a sweep, replacing one with the same id. Without `merge` it waits in a segment; readers see it."""
         folder = SegmentFolder(self.path)
         refuse_unusable(self.path)
         folder.create()
@@ -220,7 +225,8 @@ class Store:
         ]
         folder.forget_removed([sweep.sweep_id])
         folder.write(sweep.sweep_id, moment, {"sweeps": [[value] for value in values]})
-        self.merge()
+        if merge:
+            self.merge()
 
     def sweeps(self) -> Rows[SweepRecord]:
         """Return all sweeps, newest first."""

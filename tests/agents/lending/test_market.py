@@ -179,6 +179,21 @@ def test_collateral_that_is_not_used_as_such_is_no_prize() -> None:
     ] == ["WETH"]
 
 
+def test_who_has_no_collateral_changes_no_quote_of_the_others() -> None:
+    fork = replica()
+    lending = lending_market(fork, "AaveV3")
+    opened(lending, "USDC", {ALICE: 1_180})
+    PriceFeed(fork, ETH_FEED).move_by("-0.2")
+    factor = lending.account(ALICE).health().health_factor_wad
+    alone = lending.quote_liquidations([ALICE], [factor], ["WETH"], ["USDC"])
+    assert [quote.borrower for quote in alone] == [ALICE]
+    others = [bytes([number]) * 20 for number in range(1, 9)]
+    mixed = [*others[:3], ALICE, *others[3:]]
+    factors = [factor if each == ALICE else 0 for each in mixed]
+    assert lending.quote_liquidations(mixed, factors, ["WETH"], ["USDC"]) == alone
+    assert lending.quote_liquidations(others, [0] * 8, ["WETH"], ["USDC"]) == []
+
+
 def test_while_compound_has_its_reserves_it_absorbs_and_sells_nothing() -> None:
     fork = replica()
     lending = lending_market(fork, "compound")

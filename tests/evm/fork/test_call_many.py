@@ -10,6 +10,7 @@ import pytest
 
 from mayavi import Fork
 from mayavi.errors import BadInteger, CallHalted, CallReverted, MissingStateError, NoCode, UsageError
+from mayavi.evm.specialise import specialised
 from tests.evm.assembler import assemble, returning
 from tests.evm.bytecode import LOAD, word
 from tests.evm.fork.view_batches import CONTRACT, TOP, X, Y, Z, fork_with, values
@@ -156,3 +157,26 @@ def test_what_nobody_can_fetch_is_named(node: ScriptedNode, tmp_path: Path) -> N
     assert alone.call_many(CONTRACT, known) == outputs
     with pytest.raises(MissingStateError, match="slot 0x100 is not in this snapshot"):
         alone.call_many(POOL, [*known, word(256)])
+
+
+def test_a_failed_question_is_answered_by_none() -> None:
+    fork = fork_with(assemble("0 0 REVERT"))
+    assert fork.call_if_any(CONTRACT, word(1)) is None
+    assert fork_with(assemble("INVALID")).call_if_any(CONTRACT, word(1)) is None
+    assert fork_with(LOAD).call_if_any(CONTRACT, word(1)) == word(0)
+    assert fork_with(assemble("STOP")).call_if_any(CONTRACT, word(1)) == b""
+    with pytest.raises(NoCode):
+        fork.call_if_any(b"\x77" * 20, word(1))
+
+
+def test_few_calls_within_a_run_are_those_of_a_batch() -> None:
+    fork = fork_with(assemble(f"{X} 7 EQ @bad JUMPI {X} SLOAD 0 MSTORE 32 0 RETURN :bad 0 0 REVERT"))
+    fork.set_storage(CONTRACT, 3, 42)
+    with specialised("on") as work:
+        fork.read_within(work)
+        assert fork.call_many(CONTRACT, [word(3), word(4)]) == [word(42), word(0)]
+        assert fork.call_many(CONTRACT, [word(7), word(3)], check=False) == [None, word(42)]
+        with pytest.raises(CallReverted, match="call 1 of 2"):
+            fork.call_many(CONTRACT, [word(3), word(7)])
+        with pytest.raises(UsageError, match="0 threads"):
+            fork.call_many(CONTRACT, [word(3)], threads=0)

@@ -103,6 +103,19 @@ def test_removed_runs_are_gone_and_others_stay(tmp_path: Path) -> None:
         store.remove(first.run_id)
 
 
+def test_a_sweep_that_begins_waits_in_a_segment_where_readers_see_it(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.duckdb")
+    assert store.is_new
+    begun = SweepRecord("sweep-1", "depeg_cascade", "text", {"seeds": [0]}, "running", datetime.now(UTC))
+    store.save_sweep(begun, merge=False)
+    assert not store.is_new
+    assert not store.path.exists()
+    assert [each.status for each in store.sweeps()] == ["running"]
+    store.save_sweep(replace(begun, status="finished"))
+    assert store.path.exists()
+    assert [each.status for each in store.sweeps()] == ["finished"]
+
+
 @pytest.mark.slow(0.5)
 def test_a_sweep_is_kept_with_what_was_said_of_it_last(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"

@@ -89,7 +89,8 @@ class SegmentFolder:
         """Create the folder."""
         with explain_write_errors(self.root):
             for folder in (self.rows, self.live, self.removed):
-                folder.mkdir(parents=True, exist_ok=True)
+                if not os.path.isdir(folder):  # noqa: PTH112 - each run asks, and this is the fastest way
+                    folder.mkdir(parents=True, exist_ok=True)
 
     # Rows
 
@@ -156,8 +157,8 @@ class SegmentFolder:
             descriptor = os.open(unnamed, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                with os.fdopen(os.dup(descriptor), "w", encoding="utf-8") as file:
-                    json.dump(info, file, ensure_ascii=False)
+                with open(descriptor, "wb", closefd=False) as file:
+                    file.write(json.dumps(info, ensure_ascii=False).encode())
                 os.link(unnamed, self.live / f"{run_id}.json")
             except FileExistsError:
                 os.close(descriptor)
