@@ -125,9 +125,7 @@ def test_a_missing_tool_is_named_with_the_way_to_get_it(
     ],
     ids=["the optimised one", "the first", "the first of two", "a new one", "one that starts"],
 )
-def test_the_build_takes_an_optimised_python(
-    repository: Path, tmp_path: Path, answers: list[str], taken: int
-) -> None:
+def test_the_build_takes_an_optimised_python(repository: Path, tmp_path: Path, answers: list[str], taken: int) -> None:
     folders = [tmp_path / str(number) for number in range(len(answers))]
     for folder, answer in zip(folders, answers, strict=True):
         folder.mkdir()
