@@ -15,16 +15,15 @@ use pyo3::{
 use super::{
     crew::Crew,
     float_arrays::{self, Array, Piece},
-    portable::word_to_float,
+    job::{Job, Work},
     program::Program,
 };
 use revm::context::BlockEnv;
 
 use crate::{
     evm::Evm,
-    machine::{Failure, Settings, with_row},
-    native::processor::row_loop::SIDE_BY_SIDE,
-    specialise::{Fault, Mode, Runner, RunningRow, SiteStatistics, Specialiser, finish_compiling},
+    machine::{Failure, Settings},
+    specialise::{Fault, Mode, SiteStatistics, Specialiser, finish_compiling},
     stopwatch::Stopwatch,
     storage::{
         identity::identity,
@@ -204,6 +203,17 @@ impl Fleet {
             let parts = unsafe { array.pieces(block, chunk) }?;
             pieces.iter_mut().zip(parts).for_each(|(all, part)| all.push(part));
         }
+        let work = Work {
+            program,
+            settings,
+            specialiser,
+            probe,
+            words: given,
+            floats: &float_inputs,
+            word_inputs,
+            word_outputs,
+            failures: Mutex::default(),
+        };
         let failed = py.detach(|| {
             let mut jobs: Vec<_> = rows
                 .chunks_mut(chunk)
@@ -218,58 +228,9 @@ impl Fleet {
                     pieces,
                 })
                 .collect();
-            let failures = Mutex::new(Vec::new());
-            crew.share(&mut jobs, |world, job| {
-                let mut registers = Vec::new();
-                let mut runner = specialiser.map(Runner::new);
-                runner.iter_mut().for_each(|runner| runner.prepare(program));
-                let (taken, told) = (program.input_count(), program.output_count());
-                let mut inputs = vec![[0; 32]; SIDE_BY_SIDE * taken];
-                let mut outputs = vec![[0; 32]; SIDE_BY_SIDE * told];
-                for i in (0..job.rows.len()).step_by(SIDE_BY_SIDE) {
-                    let end = job.rows.len().min(i + SIDE_BY_SIDE);
-                    job.rows[end..].iter().take(SIDE_BY_SIDE).for_each(|next| next.overlay.plane.fetch_ahead());
-                    for (at, row) in job.rows[i..end].iter_mut().enumerate() {
-                        let (inputs, number) = (&mut inputs[at * taken..][..taken], job.first + i + at);
-                        word_inputs.iter().zip(&given[number * wanted..]).for_each(|(to, word)| inputs[*to] = *word);
-                        float_arrays::take(&float_inputs, number, inputs);
-                        row.begin_run();
-                    }
-                    let count = end - i;
-                    let done = runner.as_mut().map_or([false; SIDE_BY_SIDE], |runner| {
-                        let given = inputs[..count * taken].as_flattened();
-                        let places = outputs[..count * told].as_flattened_mut();
-                        runner.run_at_once(program, &mut job.rows[i..end], given, places)
-                    });
-                    for (at, done) in done.into_iter().enumerate().take(count) {
-                        let (inputs, outputs) = (&inputs[at * taken..][..taken], &mut outputs[at * told..][..told]);
-                        if !done {
-                            let row = &mut job.rows[i + at];
-                            let result = with_row(world, row, settings, probe, |machine, block| {
-                                let (inputs, registers) = (inputs.as_flattened(), &mut registers);
-                                let outputs = outputs.as_flattened_mut();
-                                let mut row = RunningRow { machine, block, inputs, registers, outputs };
-                                match &mut runner {
-                                    Some(runner) => runner.run(program, &mut row),
-                                    None => row.operate(program, None),
-                                }
-                            });
-                            if let Err(failure) = result {
-                                let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
-                                failures.push((job.first + i + at, failure));
-                            }
-                        }
-                        let from = (i + at) * width;
-                        let places = job.words[from..].iter_mut().zip(&mut job.rounded[from..]);
-                        for ((word, float), from) in places.zip(&word_outputs) {
-                            (*word, *float) = (outputs[*from], word_to_float(&outputs[*from]));
-                        }
-                        job.pieces.iter_mut().for_each(|piece| piece.put(i + at, outputs));
-                    }
-                }
-            });
+            crew.share(&mut jobs, |world, job| work.run(world, job));
             drop(jobs);
-            let mut failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut failures = work.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
             failures.sort_unstable_by_key(|(row, _)| *row);
             let failed = first_with_all_misses(failures);
             if failed.is_some() {
@@ -436,15 +397,6 @@ fn first_with_all_misses(failures: Vec<(usize, Failure)>) -> Option<(usize, Fail
     }
     misses.extend(others);
     Some((row, Failure::Missing(misses)))
-}
-
-/// Rows that a thread takes at once, and where their outputs go.
-struct Job<'a, 'row> {
-    first: usize,
-    rows: &'a mut [&'row mut Row],
-    words: &'a mut [[u8; 32]],
-    rounded: &'a mut [f64],
-    pieces: Vec<Piece<'a>>,
 }
 
 /// As many mutable pieces as there are chunks of rows, empty ones where a program has no outputs.

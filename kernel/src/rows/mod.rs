@@ -5,5 +5,6 @@ pub mod crew;
 pub mod fleet;
 pub mod float_arrays;
 pub mod floats;
+pub mod job;
 pub mod portable;
 pub mod program;
