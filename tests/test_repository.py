@@ -114,36 +114,6 @@ def test_a_missing_tool_is_named_with_the_way_to_get_it(
     assert words in finished.stderr
 
 
-@pytest.mark.parametrize(
-    ("answers", "taken"),
-    [
-        (["3.11 plain", "3.11 optimised"], 1),
-        (["3.11 plain", "3.11 plain"], 0),
-        (["3.11 optimised", "3.11 optimised"], 0),
-        (["3.10 optimised", "3.12 plain"], 1),
-        (["", "3.11 plain"], 1),
-    ],
-    ids=["the optimised one", "the first", "the first of two", "a new one", "one that starts"],
-)
-def test_the_build_takes_an_optimised_python(repository: Path, tmp_path: Path, answers: list[str], taken: int) -> None:
-    folders = [tmp_path / str(number) for number in range(len(answers))]
-    for folder, answer in zip(folders, answers, strict=True):
-        folder.mkdir()
-        program = folder / "python3.11"
-        program.write_text(f"#!/bin/sh\n{f'echo {answer}' if answer else 'exit 127'}\n")
-        program.chmod(0o755)
-    for needed in ["bash", "env", "sort", "head", "sh"]:
-        (folders[0] / needed).symlink_to(shutil.which(needed) or needed)
-    finished = subprocess.run(
-        [repository / "tools/toolchain", "python"],
-        env={"PATH": os.pathsep.join(map(os.fspath, folders))},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert finished.stdout == f"{folders[taken] / 'python3.11'}\n"
-
-
 @pytest.mark.slow(0.3)
 def test_the_readme_shows_what_the_demo_prints(repository: Path, run_mayavi, tmp_path: Path) -> None:
     readme = (repository / "README.md").read_text(encoding="utf-8")
