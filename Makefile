@@ -5,11 +5,11 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 PY      := $(BIN)/python
 STAMPS  := $(VENV)/.stamps
-# Test processes, unless WORKERS names a number: as many as cores for the fast tests, and one more for all, which also
-# wait for other processes. At most eight, since each may take 2 GB.
+# Test processes, unless WORKERS names a number: one more than cores, since tests also wait for other processes. At most
+# eight, since each may take 2 GB.
 # `nproc` answers OMP_NUM_THREADS where that is set: not the number of cores.
 CORES   := $(shell env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
-workers  = $(or $(WORKERS),$(shell echo $$(($(CORES) + $(1) < 8 ? $(CORES) + $(1) : 8))))
+workers := $(or $(WORKERS),$(shell echo $$(($(CORES) < 7 ? $(CORES) + 1 : 8))))
 
 # The virtual environment comes first: it holds `node` on machines without one.
 export PATH := $(abspath $(BIN)):$(PATH)
@@ -28,7 +28,7 @@ VYPER_NAMES    := $(shell LC_ALL=C; export LC_ALL; ls $(SOURCES)/vyper 2>/dev/nu
 NODE_MODULES   := contracts/node_modules
 NODE_PACKAGES  := $(shell sed -n '/"devDependencies"/,/}/s/^ *"\([^"]*\)": *"[^"]*",*$$/\1/p' $(SOURCES)/package.json 2>/dev/null)
 WEB_SOURCES    := $(shell find web -type f -not -path 'web/node_modules/*' -not -name schema.d.ts 2>/dev/null)
-PYTEST          = $(PY) -m pytest -n $(call workers,$(1)) --dist loadfile --no-loadscope-reorder
+PYTEST         := $(PY) -m pytest -n $(workers) --dist loadfile --no-loadscope-reorder
 CARGO          := cargo
 say             = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[1m==> %s\033[0m\n' "$(1)"; else printf '==> %s\n' "$(1)"; fi
 
@@ -72,14 +72,14 @@ bytecode: $(STAMPS)/kernel
 
 test: $(STAMPS)/node setup $(STAMPS)/rl chromium check  ## run all checks, then all tests (MAYAVI_CASES names the reference data)
 	$(call say,all tests)
-	@$(call PYTEST,1)
+	@$(PYTEST)
 
 # Reports and the dashboard are tested in a browser, which is installed if that is possible; the script says if it is not.
 chromium:
 	@tools/chromium >/dev/null
 
 test-fast: setup $(STAMPS)/rl  ## run the fast tests only: nothing slow, no node, no checks
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(call PYTEST,0) -q -m "not slow and not node"
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(PYTEST) -q -m "not slow and not node"
 
 test-kernel: $(STAMPS)/python  ## run the Rust tests of the code generator (some minutes)
 	@tools/toolchain cargo >/dev/null
