@@ -44,7 +44,12 @@ def exposure(
         typer.Option("--population-seed", metavar="N", help="Seed of the borrowers; by default the scenario's own."),
     ] = None,
     device: Annotated[
-        str, typer.Option("--device", metavar="cpu|cuda", help="Where accounts are valued: cpu, cuda, cuda:1, …")
+        str,
+        typer.Option(
+            "--device",
+            metavar="cpu|cuda|emulated",
+            help="Where accounts are valued: cpu, a GPU (cuda, cuda:1, …), or emulated: as a GPU does, slowly.",
+        ),
     ] = "cpu",
     chain: ChainOption = None,
     steps: StepsOption = None,

@@ -17,8 +17,10 @@ from mayavi.settings.validation import checked_values
 
 Framework = Literal["rllib", "sb3", "fast"]
 Algorithm = Literal["ppo", "sac", "dqn", "cql"]
+Device = Literal["auto", "cpu", "cuda", "emulated"]
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+DEVICES: tuple[Device, ...] = get_args(Device)
 TITLES: dict[Framework, str] = {"rllib": "RLlib", "sb3": "stable-baselines3", "fast": "the framework fast"}
 """Names of the frameworks in messages."""
 _START_HINT = "begin with `env: aave`; docs/how-to/train.md lists the settings"
@@ -126,7 +128,7 @@ class TrainConfig(Model):
         None, ge=0, le=1024, description="RLlib: environment runner processes; none: MAYAVI_RL_NUM_ENV_RUNNERS"
     )
     torch_threads: int = Field(1, ge=1, le=1024, description="torch threads; more rarely help with small networks")
-    device: Literal["auto", "cpu", "cuda", "emulated"] = Field(
+    device: Device = Field(
         "auto", description="device of the network; auto: a GPU if any; fast with `cuda`: of the environment too"
     )
     precision: Literal["fp32", "tf32", "bf16"] = Field(
@@ -175,8 +177,15 @@ class TrainConfig(Model):
             )
         if self.framework == "fast" and self.recurrent:
             raise ValueError("the framework fast has no recurrent policies; take --framework sb3 or rllib")
-        if self.framework != "fast" and (self.device == "emulated" or self.precision != "fp32"):
-            raise ValueError("device=emulated and precision are settings of the framework fast; take --framework fast")
+        if self.env == MARKET and self.device == "emulated":
+            from mayavi.gym_env.device.kinds import WHY_NOT
+
+            raise ValueError(f"'{MARKET}' does not run on a device: {WHY_NOT[MARKET]}; leave the device out")
+        only = {"device=emulated": self.device == "emulated", f"precision={self.precision}": self.precision != "fp32"}
+        if self.framework != "fast" and any(only.values()):
+            named = [name for name, given in only.items() if given]
+            are = "is a setting" if len(named) == 1 else "are settings"
+            raise ValueError(f"{' and '.join(named)} {are} of the framework fast; take --framework fast")
         if self.num_envs > MOST_ROWS and not self.rows_on_device:
             raise ValueError(
                 f"{self.num_envs:,} parallel episodes need --framework fast and --device cuda; "
@@ -229,6 +238,16 @@ class TrainConfig(Model):
         return self.start_table or max(START_TABLE, self.num_envs)
 
     @property
+    def scheduled(self) -> list[str]:
+        """Settings whose values change during the training and follow from its `timesteps`."""
+        found = []
+        if self.learning_rate_end not in (None, self.learning_rate):
+            found.append("learning_rate_end")
+        if self.algorithm == "dqn" and self.exploration_share > 0 and self.exploration_end < 1:
+            found.append("exploration_share")
+        return found
+
+    @property
     def normalises(self) -> bool:
         """Whether observations or rewards are normalised."""
         return self.normalize_observations or self.normalize_rewards
@@ -270,11 +289,15 @@ def pin_env(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_choices(values: Mapping[str, Any]) -> None:
-    """Raise `UnknownName` with the nearest names for an unknown framework or algorithm."""
+    """Raise `UnknownName` with the nearest names for an unknown framework, algorithm or device."""
     for kind, known in (("framework", FRAMEWORKS), ("algorithm", ALGORITHMS)):
         named = values.get(kind)
         if isinstance(named, str) and named not in known:
             raise UnknownName.of(kind, named, known, f"there are {', '.join(known)}")
+    if isinstance(device := values.get("device"), str) and device not in DEVICES:
+        from mayavi.evm.devices import check_device_name
+
+        check_device_name(device, ("auto", "cpu"), numbered=False)
 
 
 def read_config(path: Path) -> dict[str, Any]:

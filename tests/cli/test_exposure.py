@@ -54,7 +54,7 @@ def test_json_has_the_digest_of_the_device(run_mayavi) -> None:
     ("arguments", "said"),
     [
         (("depeg_cascade", "--seeds", "5:1"), "it ends before it begins"),
-        (("depeg_cascade", "--device", "tpu"), "device"),
+        (("depeg_cascade", "--device", "gpu"), "did you mean 'cuda'?  there are: cpu, cuda, cuda:1, …, emulated"),
         (("depeg_casade",), "depeg_cascade"),
         (("vesting_cliff",), "no price processes"),
         (("morpho_depeg",), "neither Aave V3 nor SparkLend"),

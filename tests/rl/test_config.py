@@ -10,6 +10,8 @@ import pytest
 
 from mayavi.errors import UnknownName, UsageError
 from mayavi.rl.config import TrainConfig, parse_settings, read_config
+from mayavi.rl.training.resuming import changed_schedules
+from mayavi.rl.training_runs.checkpoints import Checkpoint
 
 pytest.importorskip("gymnasium", reason="gymnasium is not installed; `pip install 'mayavi-sim[rl]'` installs it")
 
@@ -108,13 +110,46 @@ def test_every_setting_stands_in_the_documentation(repository: Path) -> None:
         assert field.description.replace("|", "\\|") in page, name
 
 
+@pytest.mark.parametrize("framework", ["rllib", "sb3", "fast"])
+def test_a_market_on_a_device_is_refused_with_the_reason_whatever_the_framework(framework: str) -> None:
+    with pytest.raises(UsageError, match="'market' does not run on a device: its agents act in any order") as raised:
+        TrainConfig.of({"env": "market", "framework": framework, "device": "emulated"})
+    assert raised.value.hint == "leave the device out"
+
+
+@pytest.mark.parametrize("framework", ["rllib", "sb3"])
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({}, ""),
+        ({"learning_rate_end": 0.0}, "learning_rate_end follows from timesteps, which were 100 and are 50,000"),
+        ({"learning_rate_end": 3e-4, "learning_rate": 3e-4}, ""),
+        ({"algorithm": "dqn"}, "exploration_share follows from timesteps, which were 100 and are 50,000"),
+        ({"algorithm": "dqn", "exploration_share": 0.0}, ""),
+        ({"algorithm": "dqn", "learning_rate_end": 0.0}, "learning_rate_end and exploration_share follow from"),
+    ],
+)
+def test_schedules_follow_from_timesteps(framework: str, settings: dict[str, Any], reason: str) -> None:
+    config = TrainConfig.of({"env": "aave", "framework": framework}, settings)
+    found = changed_schedules(config, Checkpoint(Path(), {"timesteps": 100}))
+    assert found.startswith(reason)
+    assert bool(found) == bool(reason)
+    assert not changed_schedules(config, Checkpoint(Path(), {"timesteps": 50_000}))
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"num_envs": 65_537, "framework": "fast"}, "65,537 parallel episodes need --framework fast and --device cuda"),
         ({"num_envs": 65_537, "device": "cuda"}, "65,537 parallel episodes need --framework fast and --device cuda"),
-        ({"device": "emulated"}, "device=emulated and precision are settings of the framework fast"),
-        ({"precision": "bf16"}, "device=emulated and precision are settings of the framework fast"),
+        ({"device": "emulated"}, "^device=emulated is a setting of the framework fast"),
+        ({"precision": "bf16"}, "^precision=bf16 is a setting of the framework fast"),
+        ({"device": "emulated", "precision": "bf16"}, "device=emulated and precision=bf16 are settings of"),
+        (
+            {"device": "cuda:1", "framework": "fast"},
+            "only the first GPU is taken\ntake cuda; .* CUDA_VISIBLE_DEVICES=1",
+        ),
+        ({"device": "gpu"}, r"unknown device 'gpu'\ndid you mean 'cuda'\?  there are: auto, cpu, cuda, emulated"),
         ({"start_table": 100}, "start_table is a setting of the framework fast on a GPU"),
         ({"num_envs": 262_145, "framework": "fast", "device": "cuda"}, "num_envs"),
     ],

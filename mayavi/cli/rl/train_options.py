@@ -38,7 +38,7 @@ DeviceOption = Annotated[
     str | None,
     typer.Option(
         "--device",
-        metavar="auto|cpu|cuda",
+        metavar="auto|cpu|cuda|emulated",
         help="Device of the network, by default a GPU if there is one; cuda with fast: of the environment too. "
         "emulated, with fast: the same without a GPU, slowly.",
     ),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mayavi import _kernel
 from mayavi.errors import UsageError
 from mayavi.evm.devices import check_device as check_device_is_there
-from mayavi.evm.devices import check_specialised, explained
+from mayavi.evm.devices import check_device_name, check_specialised, explained
 from mayavi.evm.fork import views
 from mayavi.evm.fork.grid_tables import columns_of, limbs_of, sampled, spread, words_of
 from mayavi.evm.fork.grid_tables import extremes as extremes
@@ -79,6 +79,7 @@ class Grid:
         and so on, `emulated`, which is slow and for tests, or None for the processor. With `check=False` a failed call
         gives zeros.
         """
+        self._check_device(device)
         rows, table = self._scenarios(scenarios)
         outputs, missing = self._on_device(table, device)
         for scenario in np.flatnonzero(missing.any(axis=1)):
@@ -95,10 +96,10 @@ class Grid:
         Nothing of the size of calls × scenarios is stored. `scenarios` and `device` are those of `run`. A scenario in
         which a call leaves the recorded paths is the processor's.
         """
+        self._check_device(device)
         _, table = self._scenarios(scenarios)
         added = Added(len(table), self.calls, len(measures))
         if device is not None:
-            check_specialised(self.fork.specialise)
             self._explore_some(table)
             paths = (
                 self._recorder.path(number, self.fork._evm, self._words, self._known) for number in range(self.paths)
@@ -117,12 +118,17 @@ class Grid:
         outputs = np.zeros((len(table), self.calls, self._returns, 32), dtype=np.uint8)
         missing = np.ones((len(table), self.calls), dtype=np.bool_)
         if device is not None:
-            check_specialised(self.fork.specialise)
             self._explore_some(table)
             for number in range(self.paths):
                 self._run_path(number, table, device, outputs, missing)
         self.left = int(missing.sum())
         return outputs, missing
+
+    def _check_device(self, device: str | None) -> None:
+        """Raise `UsageError` for a name that no device has, or if specialised execution is off."""
+        if device is not None:
+            check_device_name(device)
+            check_specialised(self.fork.specialise)
 
     def _scenarios(self, columns: Sequence[Any]) -> tuple[int, Limbs]:
         """Return how many there are, and their words as limbs, lowest first."""
@@ -219,6 +225,7 @@ def call_many_on(
     The calls are of one function, with the same number of words. A path has one length of outputs, so that one call of
     it on the processor tells whether the device's words are the whole output.
     """
+    check_device_name(device)
     check_specialised(fork.specialise)
     holes, outputs = _differing_words(datas), _on_processor(fork, to, datas[:1], sender, gas, threads)
     words, rest = divmod(len(outputs[0] or b""), 32)

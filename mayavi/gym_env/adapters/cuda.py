@@ -19,11 +19,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from mayavi.errors import SetupError, UsageError
+from mayavi.errors import BadArgument, SetupError, UsageError
+from mayavi.evm.devices import check_device_name
 from mayavi.gym_env.action_clipping import clip_actions
 from mayavi.gym_env.adapters.tensor_rows import TensorRows, import_torch, open_tensor_rows, table_of
 from mayavi.gym_env.adapters.vector import MayaviVectorEnv
 from mayavi.gym_env.configuration import EnvConfig, configured
+from mayavi.gym_env.device.kinds import PROCESSOR, whole_environment
+from mayavi.gym_env.device.whole_numbers import whole_number
 from mayavi.gym_env.registry import check_single_agent, chosen_world, entry, make_vector, named_world, split_name
 from mayavi.gym_env.rows import Observations
 from mayavi.numerics.streams import stream
@@ -95,15 +98,18 @@ class CudaVectorEnv(VectorEnv[Any, Any, Any]):
         torch = import_torch()
         if not self._begun:
             raise UsageError("no episode has begun", "call reset first")
+        rows, space = self.rows, self.single_action_space
+        shape = " × ".join(map(str, self.action_space.shape or ()))
+        if not hasattr(actions, "__dlpack__"):
+            raise BadArgument(
+                f"the actions are of the type {type(actions).__name__}",
+                f"give a tensor of {shape} on {rows.torch_device}, or anything with `__dlpack__`; step takes lists",
+            )
         if not isinstance(actions, torch.Tensor):
             actions = torch.from_dlpack(actions)
-        rows, space = self.rows, self.single_action_space
         if actions.shape != self.action_space.shape:
-            raise UsageError(
-                f"the actions have the shape {tuple(actions.shape)}",
-                f"give {' × '.join(map(str, self.action_space.shape or ()))}",
-            )
-        if actions.device != rows.torch_device:
+            raise UsageError(f"the actions have the shape {tuple(actions.shape)}", f"give {shape}")
+        if actions.device != rows.observations.device:
             raise UsageError(
                 f"the actions are on {actions.device}, and the rows on {rows.torch_device}",
                 "move them there, or call step with an array",
@@ -166,8 +172,13 @@ def make_cuda(
     `seed` draws the numbers of the `table` episodes that the rows play in turn, by default 65,536 or one for each row.
     `device` is `cuda`, `cuda:1`, … or `emulated`, which is slow and needs no GPU. If the environment cannot run there,
     `UsageError` says why; with `fallback` a warning does, and the environment is `make_vector`'s on the processor.
+    Misuse, such as a device of no known name, is an error even then.
     """
-    check_single_agent(name)
+    _check_single_agent(name)
+    check_device_name(device, processor=PROCESSOR)
+    whole_number("num_envs", num_envs, 1)
+    if table is not None:
+        whole_number("table", table, 1, hint=f"left out it is {TABLE:,}, or num_envs if that is more")
     chosen: dict[str, Any] = {"config": config, "source": source, "world": world, **settings}
     plain, named = split_name(name)
     if isinstance(world, str):
@@ -187,6 +198,19 @@ def make_cuda(
             raise
         warnings.warn(f"'{plain}' runs on the processor: {error.message}", stacklevel=2)
         return make_vector(name, num_envs=num_envs, autoreset_mode="same_step", exact_info=False, **chosen)
+
+
+def _check_single_agent(name: str) -> None:
+    """Raise `UsageError` if an environment has several agents: with the reason why no device runs it."""
+    try:
+        check_single_agent(name)
+    except UsageError as error:
+        try:
+            whole_environment(entry(name).load())
+        except UsageError as why:
+            message = f"{why.message}; make_vector cannot have it either, because it has several agents"
+            raise UsageError(message, error.hint) from None
+        raise
 
 
 def _array(values: torch.Tensor) -> NDArray[Any]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import SetupError, UsageError
-from mayavi.evm.devices import check_specialised, cuda_devices
+from mayavi.evm.devices import check_device_name, check_specialised, cuda_devices
+from mayavi.gym_env.registry import entry
 
 if TYPE_CHECKING:
     import torch
@@ -72,15 +73,18 @@ def open_tensor_rows(
     environment does not run on a device, with the reason.
     """
     torch = import_torch()
+    from mayavi.gym_env.device.kinds import PROCESSOR, whole_environment
+    from mayavi.gym_env.device.rows import DeviceRows
+
+    check_device_name(device, processor=PROCESSOR)
+    whole_environment(entry(name).load())
     check_specialised()
     if device.startswith("cuda"):
-        cuda_devices()
+        cuda_devices(PROCESSOR)
         if not torch.cuda.is_available():
             raise UsageError(
                 f"torch {torch.__version__} sees no GPU, and the CUDA driver does", "install torch with CUDA support"
             )
-    from mayavi.gym_env.device.rows import DeviceRows
-
     return DeviceRows(name, config, rows, episodes=episodes, device=device, world=world)
 
 

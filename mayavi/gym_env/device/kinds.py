@@ -22,6 +22,8 @@ KINDS: dict[type[ChainRowsEnv[Any]], type[DeviceSteps[Any]]] = {
     VestingRows: VestingSteps,
     AaveLiquidatorRows: LiquidatorSteps,
 }
+PROCESSOR = "take make_vector, or make_cuda with fallback=True, for the processor"
+"""How to play without a device."""
 WHY_NOT = {
     "market": "its agents act in any order, so that rows hardly ever take the same path",
     "scenario": "its agents are Python",
@@ -38,5 +40,5 @@ def whole_environment(kind: type[RowsEnv[Any]]) -> tuple[type[ChainRowsEnv[Any]]
             return type(kind.__name__, (kind,), steps.settings | {"keeps_paths": False}), steps
     raise UsageError(
         f"'{kind.name}' does not run on a device: {WHY_NOT.get(kind.name, _OTHERS)}",
-        "leave the device out; environments that run there: aave, aave-shock, compound, liquidator, vesting",
+        f"{PROCESSOR}; environments that run there: aave, aave-shock, compound, liquidator, vesting",
     )

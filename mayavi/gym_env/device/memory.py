@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.errors import SimulationError
-from mayavi.evm.devices import DeviceError, DeviceFleet, explained
+from mayavi.errors import SimulationError, UsageError
+from mayavi.evm.devices import EMULATED, DeviceError, DeviceFleet, explained
 from mayavi.gym_env.device.parts import Part
 from mayavi.gym_env.device.wiring import Limbs, PlaneTable
+from mayavi.parallel.machine_memory import machine_memory
 
 if TYPE_CHECKING:
     import torch
@@ -108,6 +109,20 @@ class RowMemory:
 
 def _place(tensor: torch.Tensor) -> tuple[int, int]:
     return tensor.data_ptr(), tensor.numel() * tensor.element_size()
+
+
+def check_memory(kernel: DeviceFleet, needed: int, device: str) -> None:
+    """Raise `UsageError` if `needed` bytes do not fit into the device's memory, or into the machine's that emulates."""
+    hint = "take fewer rows or episodes"
+    try:
+        kernel.require(needed)
+    except DeviceError as error:
+        raise UsageError(explained(error).message, hint) from None
+    if device == EMULATED and needed > machine_memory()[0]:
+        gib, free, whole = (each / 2**30 for each in (needed, *machine_memory()))
+        raise UsageError(
+            f"the run needs {gib:,.1f} GiB of the device's memory, {free:.1f} of {whole:.1f} GiB are free", hint
+        )
 
 
 def bytes_needed(table: PlaneTable, planes: int, rows: int, starts: int) -> int:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from mayavi.errors import BadInteger
 from mayavi.evm.devices import DeviceError, DeviceFleet, explained
+from mayavi.gym_env.device.whole_numbers import whole_number
 from mayavi.gym_env.device.wiring import Wiring
 
 
@@ -23,6 +25,16 @@ class Style:
     """Most registers of a thread; 0: as many as it needs."""
     products: int = 16
     """Multiply words in a shared function if the product takes at least this many 32-bit multiplications; 0: never."""
+
+    def __post_init__(self) -> None:
+        whole_number("most_leaves", self.most_leaves, 1, 255)
+        if self.bucket is not None:
+            whole_number("bucket", self.bucket, 0, hint="give None to sort all rows, 0 to sort none")
+        if whole_number("threads", self.threads, 32, 1_024) % 32:
+            raise BadInteger(f"threads is {self.threads}", "give whole warps: a multiple of 32, up to 1,024")
+        if self.registers != 0:
+            whole_number("registers", self.registers, 16, 255, hint="0 takes as many as a thread needs")
+        whole_number("products", self.products, 0)
 
 
 @dataclass(slots=True)

@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mayavi.errors import UsageError
-from mayavi.evm.devices import EMULATED, DeviceError, check_device, explained
+from mayavi.errors import BadArgument, UsageError
+from mayavi.evm.devices import EMULATED, check_device, check_specialised
 from mayavi.gym_env.configuration import EnvConfig, configured
 from mayavi.gym_env.device.host import MOST_ROOM, HostRows
-from mayavi.gym_env.device.kinds import whole_environment
+from mayavi.gym_env.device.kinds import PROCESSOR, whole_environment
 from mayavi.gym_env.device.making import KernelMaker
-from mayavi.gym_env.device.memory import RowMemory, bytes_needed
+from mayavi.gym_env.device.memory import RowMemory, bytes_needed, check_memory
 from mayavi.gym_env.device.parts import Style, make_parts
+from mayavi.gym_env.device.whole_numbers import whole_number
 from mayavi.gym_env.registry import entry, split_name
 
 if TYPE_CHECKING:
@@ -60,12 +61,16 @@ class DeviceRows:
         """Open the starts of `episodes`, record the paths of a step, and make the kernels."""
         import torch
 
-        if type(rows) is not int or rows < 1 or not len(episodes):
-            raise UsageError(f"{rows!r} rows of {len(episodes)} episodes do nothing", "give at least one of each")
-        check_device(device)
         name, settings = split_name(env) if isinstance(env, str) else (env.name, {})
         kind, steps = whole_environment(entry(name).load() if isinstance(env, str) else env)
-        self.rows, self.table, self.style = rows, [int(each) for each in episodes], style or Style()
+        if not isinstance(style, Style | None):
+            raise BadArgument(f"the style is {style!r}", "give a Style, such as Style(threads=128)")
+        self.rows, self.style = whole_number("rows", rows, 1), style or Style()
+        self.table = [int(each) for each in episodes]
+        if not self.table:
+            raise UsageError("there are no episodes", "give at least one")
+        check_specialised(specialise)
+        check_device(device, PROCESSOR)
         starts, room = len(self.table), MOST_ROOM
         chosen = configured(kind.config_type, settings, config)
         host = kind(chosen, starts + room, world=world, threads=threads, specialise=specialise)
@@ -87,12 +92,9 @@ class DeviceRows:
         self._memory: RowMemory | None = None
         # A step adds at most one entry to a mapping: the round of a price.
         self._maker = KernelMaker(self.host, device, self.config.horizon + 2, self.style.most_leaves)
-        self._patience, self._waiting = PATIENCE, 0
+        self._patience, self._waiting, self._playing = PATIENCE, 0, False
         self._maker.make()
-        try:
-            self.host.kernel.require(bytes_needed(wirings[0].table, self.host.kernel.planes, rows, starts))
-        except DeviceError as error:
-            raise UsageError(explained(error).message, "take fewer rows or episodes") from None
+        check_memory(self.host.kernel, bytes_needed(wirings[0].table, self.host.kernel.planes, rows, starts), device)
         self._memory = RowMemory(self.parts, rows, self.torch_device)
         self._memory.set_starts(given, self.host.read_starts(), singles)
         self._tables = {name: self._memory.upload(table.words) for name, table in self._schedule.items()}
@@ -147,6 +149,7 @@ class DeviceRows:
         self._rounds.zero_()
         self.memory.ended.fill_(1)
         self._renew()
+        self._playing = True
 
     def _renew(self) -> None:
         """Let rows that ended begin the next of their episodes; `_rounds` says which."""
@@ -162,6 +165,7 @@ class DeviceRows:
         import torch
 
         memory = self.memory
+        self._check_actions(actions)
         self._maker.adopt()
         self._take_actions(actions)
         self._history.scatter_(0, self._at_steps(self.steps), actions[None].to(self._history.dtype))
@@ -174,6 +178,21 @@ class DeviceRows:
         memory.ended.copy_(ended)
         self._rounds += ended
         self._renew()
+
+    def _check_actions(self, actions: torch.Tensor) -> None:
+        import torch
+
+        if not self._playing:
+            raise UsageError("no episode has begun", "call begin first")
+        wanted = (self.rows, *(self.action_space.shape or ()))
+        kind = "int64" if self.config.actions == "discrete" else "float32"
+        hint = f"give a torch tensor of {' × '.join(map(str, wanted))} {kind} on {self.torch_device}"
+        if not isinstance(actions, torch.Tensor):
+            raise BadArgument(f"the actions are of the type {type(actions).__name__}", hint)
+        if tuple(actions.shape) != wanted:
+            raise BadArgument(f"the actions have the shape {tuple(actions.shape)}", hint)
+        if actions.device != self.memory.given.device:
+            raise BadArgument(f"the actions are on {actions.device}, and the rows on {self.torch_device}", hint)
 
     def _play(self) -> None:
         """Run a step of all rows with the actions that were taken."""
@@ -285,6 +304,7 @@ class DeviceRows:
         self._history.copy_(actions)
         for name in ("rewards", "terminated", "truncated", "final_observations"):
             getattr(self, name).copy_(self.memory.upload(state[name]))
+        self._playing = True
 
     # -- the processor's view -----------------------------------------------------------------------------------------
 

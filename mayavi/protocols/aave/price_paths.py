@@ -97,7 +97,10 @@ class AccountsOnPaths:
             *answers, times = np.broadcast_arrays(*given, times)
         except ValueError:
             shapes = ", ".join(str(each.shape) for each in (*given, times))
-            raise BadArgument(f"prices and timestamps of the shapes {shapes} do not fit together") from None
+            raise BadArgument(
+                f"prices and timestamps of the shapes {shapes} do not fit together",
+                "prices of (paths, steps) take timestamps of (steps,) or (paths, steps), or one number for all",
+            ) from None
         return times.shape, [each.reshape(-1) for each in (*answers, times)]
 
 

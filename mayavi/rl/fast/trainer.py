@@ -180,4 +180,4 @@ def _resume(ppo: PPO, rows: ResumableRows, session: Session, resume: Checkpoint)
         reason = "its environment ran on another device, so all rows begin new episodes"
         rows.episodes = int(resume.facts["episodes"])
         rows.begin(_seed(ppo.config, ppo.generator, resume.steps))
-    session.resumed_from(resume, exact=not reason, reason=reason)
+    session.resumed_from(resume, reason)

@@ -129,7 +129,7 @@ def _restore(algorithm: Any, resume: Checkpoint, session: Session) -> None:
     algorithm.steps.rng.bit_generator.state = saved["steps_rng"]
     global_rng.restore(saved["chance"])  # last: building the algorithm seeded the generators of this process
     on_gpu = session.record["device"] != "cpu"
-    session.resumed_from(resume, exact=not on_gpu, reason="GPU arithmetic is not deterministic" if on_gpu else "")
+    session.resumed_from(resume, "GPU arithmetic is not deterministic" if on_gpu else "")
 
 
 def _boundary(algorithm: Any, episodes: int) -> Boundary:

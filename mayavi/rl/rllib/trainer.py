@@ -104,7 +104,7 @@ def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkp
         reason = restore(algorithm, (resume.path / RESUME_STATE).read_bytes())
         if not reason and session.record["device"] != "cpu":
             reason = "GPU arithmetic is not deterministic"
-        session.resumed_from(resume, exact=not reason, reason=reason)
+        session.resumed_from(resume, reason)
     while steps < config.timesteps:
         result = algorithm.train()
         played = result["env_runners"]

@@ -41,8 +41,7 @@ def train_with_sb3(config: TrainConfig, session: Session, resume: Checkpoint | N
     session.record["device"] = str(model.device)
     if resume:
         on_gpu = model.device.type != "cpu"
-        reason = "GPU arithmetic is not deterministic" if on_gpu else ""
-        session.resumed_from(resume, exact=not on_gpu, reason=reason)
+        session.resumed_from(resume, "GPU arithmetic is not deterministic" if on_gpu else "")
     model.set_logger(Logger(folder=None, output_formats=[_TensorBoardWriter(session)]))
     callback = _SessionCallback(session, rows, config)
     left = config.timesteps - model.num_timesteps

@@ -49,6 +49,19 @@ def check_resumable(folder: RunFolder, config: TrainConfig) -> None:
             )
 
 
+def changed_schedules(config: TrainConfig, checkpoint: Checkpoint) -> str:
+    """Why a training that goes on from `checkpoint` differs from one of `config.timesteps` from its start; or nothing.
+
+    Schedules end with the training: with other timesteps those of the steps so far were others.
+    """
+    before = checkpoint.facts.get("timesteps", config.timesteps)
+    settings = config.scheduled
+    if before == config.timesteps or not settings:
+        return ""
+    follow = "follows" if len(settings) == 1 else "follow"
+    return f"{' and '.join(settings)} {follow} from timesteps, which were {before:,} and are {config.timesteps:,}"
+
+
 def checkpoint_to_resume(
     folder: RunFolder, record: dict[str, Any], world_digest: str, config: TrainConfig
 ) -> Checkpoint | None:

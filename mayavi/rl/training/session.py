@@ -14,6 +14,7 @@ from mayavi.rl.config import TrainConfig
 from mayavi.rl.environments import EnvFacts
 from mayavi.rl.training.cost import Meter, Rental
 from mayavi.rl.training.progress import Progress, TrainProgress
+from mayavi.rl.training.resuming import changed_schedules
 from mayavi.rl.training.validation import Validator, best_of
 from mayavi.rl.training_runs.checkpoints import Checkpoint, drop_resume_files, write_checkpoint
 from mayavi.rl.training_runs.folder import FINISHED, RunFolder, now
@@ -100,11 +101,19 @@ class Session:
         self.record |= {"status": FINISHED, "finished_at": now()}
         self.write_record()
 
-    def resumed_from(self, checkpoint: Checkpoint, *, exact: bool, reason: str = "") -> None:
-        """Record in `run.json` that the training resumed from `checkpoint`; `reason` explains why not exactly."""
+    def resumed_from(self, checkpoint: Checkpoint, reason: str = "") -> None:
+        """Record in `run.json` that the training resumed from `checkpoint`; a `reason` says why not exactly.
+
+        Schedules that follow from other timesteps than before are a reason too, as is that of the session which wrote
+        the checkpoint, if that one did not resume exactly itself.
+        """
+        notes: list[dict[str, Any]] = self.record.get("resumes", [])
+        wrote: dict[str, Any] = next((each for each in reversed(notes) if each["steps"] < checkpoint.steps), {})
+        reasons = (wrote.get("reason"), reason, changed_schedules(self.config, checkpoint))
+        reason = "; ".join(dict.fromkeys(each for each in reasons if each))
         self._newest = checkpoint if checkpoint.path.parent == self.folder.checkpoints_path else None
-        note = {"steps": checkpoint.steps, "at": now(), "exact": exact, **({"reason": reason} if reason else {})}
-        self.record["resumes"] = [*self.record.get("resumes", []), note]
+        note = {"steps": checkpoint.steps, "at": now(), "exact": not reason, **({"reason": reason} if reason else {})}
+        self.record["resumes"] = [*notes, note]
         self.write_record()
 
     def write_record(self) -> None:

@@ -107,8 +107,8 @@ def _trained(
     else:
         folder = find_run(resume, place)
         check_resumable(folder, config)
-    _check_device(config)
     check_runs_on_device(config)
+    _check_device(config)
     facts = env_facts(config)
     check_rollouts(config, facts)
     memory = estimate(config, facts.sizes(), discrete=facts.discrete)

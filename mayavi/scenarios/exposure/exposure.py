@@ -10,7 +10,6 @@ step of every path, on the processor or on a GPU, with the same digest.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,8 +20,8 @@ from numpy.typing import NDArray
 
 from mayavi.agents.oracle.price_path import PricePathAgent
 from mayavi.agents.oracle.shock import OracleShockAgent
-from mayavi.errors import BadScenario, UnknownName, UsageError
-from mayavi.evm.devices import check_device
+from mayavi.errors import BadScenario, UsageError
+from mayavi.evm.devices import check_device, check_device_name
 from mayavi.evm.specialise import chosen_specialise, specialised
 from mayavi.markets.price_paths import all_to_usd_e8
 from mayavi.protocols.aave.market import AaveV3
@@ -144,9 +143,8 @@ def _checked_device(device: str | None) -> str | None:
     """Return the name of a device that is there; None for the processor."""
     if device in (None, "cpu"):
         return None
-    if not re.fullmatch(r"cuda(:\d+)?|emulated", device):
-        raise UnknownName.of("device", device, ("cpu", "cuda"), "there are: cpu, cuda, cuda:1, …")
-    check_device(device)
+    check_device_name(device, ("cpu",))
+    check_device(device, "take the device cpu for the processor")
     return device
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from benchmarks.borrowers import open_borrowers
 from mayavi import Fork
-from mayavi.errors import CallReverted, UsageError
+from mayavi.errors import CallReverted, UnknownName, UsageError
+from mayavi.evm.devices import check_device_name
 from mayavi.evm.fork.grid_totals import Measure
 from mayavi.evm.words import Words
 from tests.evm.assembler import assemble
@@ -141,15 +142,42 @@ def test_mistakes_are_named() -> None:
     grid = valued().grid(CONTRACT, bytes(32), {0: [1]}, 1, [(CONTRACT, 0)])
     with pytest.raises(UsageError, match="scenarios have 0 columns, the grid wants 1"):
         grid.run()
-    with pytest.raises(UsageError, match="there is no device 'gpu'"):
+    with pytest.raises(UnknownName, match="unknown device 'gpu'") as raised:
         grid.run([[1]], "gpu")
+    assert raised.value.hint == "did you mean 'cuda'?  there are: cuda, cuda:1, …, emulated"
+    for asked in (
+        lambda: grid.run([[1]], "cpu"),
+        lambda: grid.totals([WHOLE], [[1]], "cpu"),
+        lambda: valued().call_many(CONTRACT, [word(1)], device="cpu"),
+    ):
+        with pytest.raises(UsageError, match="'cpu' is the processor, which is no device here") as refused:
+            asked()
+        assert refused.value.hint == "take device=None for the processor; there are: cuda, cuda:1, …, emulated"
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "hint"),
+    [
+        ("GPU:1", "unknown device 'GPU:1'", "did you mean 'cuda'?  there are: auto, cpu, cuda, emulated"),
+        ("emulator", "unknown device 'emulator'", "did you mean 'emulated'?"),
+        ("cuda:x", "unknown device 'cuda:x'", "did you mean 'cuda'?"),
+        ("cuda:1", "the device is 'cuda:1', and only the first GPU is taken", "CUDA_VISIBLE_DEVICES=1"),
+        (None, "the device is None", "there are: auto, cpu, cuda, emulated"),
+    ],
+)
+def test_names_of_devices_are_checked(name: str | None, message: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=message) as raised:
+        check_device_name(name, ("auto", "cpu"), numbered=False)
+    assert hint in str(raised.value.hint)
+    for known in ("cuda", "cuda:12", "emulated"):
+        check_device_name(known)
 
 
 @without_device
 def test_a_machine_without_a_driver_says_so() -> None:
     with pytest.raises(UsageError, match="no CUDA driver") as raised:
         valued().call_words(CONTRACT, bytes(32), {0: [1]}, 1, device="cuda")
-    assert "leave the device out" in str(raised.value.hint)
+    assert str(raised.value.hint).endswith("take device=None for the processor")
     for datas in ([word(1)], [bytes(4) + word(1), bytes(4) + word(2)]):
         with pytest.raises(UsageError, match="no CUDA driver"):
             valued().call_many(CONTRACT, datas, device="cuda")

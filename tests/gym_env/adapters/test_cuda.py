@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="torch is not installed; `pip install 'mayav
 import torch
 from gymnasium.vector import AutoresetMode
 
-from mayavi.errors import SetupError, UsageError
+from mayavi.errors import BadArgument, SetupError, UsageError
 from mayavi.gym_env import CudaVectorEnv, make_cuda, make_rows
 from mayavi.gym_env.adapters import cuda
 from mayavi.gym_env.adapters.vector import MayaviVectorEnv
@@ -78,10 +78,23 @@ def test_actions_beyond_the_bounds_are_clipped_and_bad_arrays_refused() -> None:
     assert far.observations.equal(near.observations)
     with pytest.raises(UsageError, match=r"the actions have the shape \(2, 1\)"):
         envs.step_tensors(torch.zeros(2, 1))
+    with pytest.raises(BadArgument, match="the actions are of the type list") as raised:
+        envs.step_tensors([[0.0]] * ROWS)
+    assert raised.value.hint == "give a tensor of 6 × 1 on cpu, or anything with `__dlpack__`; step takes lists"
     with pytest.raises(UsageError, match="the actions are on meta, and the rows on cpu"):
         envs.step_tensors(torch.zeros(ROWS, 1, device="meta"))
     with pytest.raises(UsageError):
         envs.step(np.full((ROWS, 1), np.nan, dtype=np.float32))
+
+
+def test_a_gpu_without_a_number_takes_tensors_of_the_first_one() -> None:
+    rows = stand_in()
+    rows.torch_device = torch.device("cpu:0")  # as `cuda` and `cuda:0`: the same place, and not equal
+    assert rows.torch_device != rows.observations.device
+    envs = CudaVectorEnv(rows)
+    envs.reset()
+    assert len(envs.step_tensors(torch.ones(ROWS, dtype=torch.int64)).rewards) == ROWS
+    assert len(envs.step(np.ones(ROWS, dtype=np.int64))[1]) == ROWS
 
 
 def test_a_seed_draws_the_table_and_two_environments_play_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,13 +127,50 @@ def test_a_seed_draws_the_table_and_two_environments_play_side_by_side(monkeypat
 @pytest.mark.slow(0.3)
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_without_a_driver_it_is_refused_or_falls_back_with_a_warning() -> None:
-    with pytest.raises(UsageError, match="there is no CUDA driver on this machine"):
-        make_cuda("chase", ROWS)
-    with pytest.warns(UserWarning, match="'chase' runs on the processor: there is no CUDA driver"):
-        envs = make_cuda("chase", ROWS, fallback=True, horizon=4)
+    with pytest.raises(UsageError, match="there is no CUDA driver on this machine") as raised:
+        make_cuda("aave", ROWS)
+    assert str(raised.value.hint).endswith("or take make_vector, or make_cuda with fallback=True, for the processor")
+    with pytest.warns(UserWarning, match="'aave' runs on the processor: there is no CUDA driver"):
+        envs = make_cuda("aave", ROWS, fallback=True, horizon=4)
     assert isinstance(envs, MayaviVectorEnv)
     assert envs.autoreset_mode is AutoresetMode.SAME_STEP
     assert envs.env.config.horizon == 4
+
+
+@pytest.mark.slow(0.4)
+def test_an_environment_that_no_device_runs_is_refused_before_the_driver_or_falls_back() -> None:
+    with pytest.raises(UsageError, match="'rwa' does not run on a device: it stands on no chain") as raised:
+        make_cuda("rwa", ROWS)
+    assert "make_vector" in str(raised.value.hint)
+    with pytest.warns(UserWarning, match="'chase' runs on the processor: 'chase' does not run on a device"):
+        envs = make_cuda("chase", ROWS, fallback=True, horizon=4)
+    assert isinstance(envs, MayaviVectorEnv)
+    assert envs.env.config.horizon == 4
+    for fallback in (False, True):
+        with pytest.raises(UsageError, match="'market' does not run on a device: its agents act in any") as raised:
+            make_cuda("market", ROWS, fallback=fallback)
+        assert "make_vector cannot have it either, because it has several agents" in raised.value.message
+        assert "--framework rllib" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message", "hint"),
+    [
+        ({"device": "gpu"}, "unknown device 'gpu'", "did you mean 'cuda'"),
+        ({"device": "cpu"}, "'cpu' is the processor", "take make_vector"),
+        ({"device": None}, "the device is None", "emulated; take make_vector"),
+        ({"table": 0}, "table is 0", "give a whole number from 1 on; left out it is 65,536"),
+        ({"table": -4}, "table is -4", "give a whole number from 1 on"),
+        ({"num_envs": 2.5}, "num_envs is 2.5", "give a whole number from 1 on"),
+    ],
+)
+@pytest.mark.parametrize("fallback", [False, True])
+def test_misuse_is_refused_in_spite_of_a_fallback(
+    settings: dict[str, Any], message: str, hint: str, *, fallback: bool
+) -> None:
+    with pytest.raises(UsageError, match=message) as raised:
+        make_cuda("aave", **{"num_envs": ROWS, "device": "emulated", **settings}, fallback=fallback)
+    assert hint in str(raised.value.hint)
 
 
 def test_without_torch_the_package_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

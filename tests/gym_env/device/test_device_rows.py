@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from mayavi.errors import UsageError
+from mayavi.errors import BadArgument, BadInteger, UsageError
 from mayavi.evm.devices import DeviceError
 from mayavi.gym_env.device.parts import Style
 from mayavi.gym_env.device.rows import DeviceRows
@@ -141,17 +141,86 @@ def test_other_environments_say_why_they_do_not_run_there() -> None:
     assert "aave-shock" in str(raised.value.hint)
 
 
-def test_mistakes_are_named() -> None:
-    with pytest.raises(UsageError, match="give at least one"):
-        DeviceRows("aave", None, 0, episodes=[1], device="emulated")
-    with pytest.raises(UsageError, match="there is no device 'gpu'"):
-        DeviceRows("aave", None, 4, episodes=[1], device="gpu")
+@pytest.mark.parametrize(
+    ("given", "message", "hint"),
+    [
+        ({"rows": 0}, "rows is 0", "give a whole number from 1 on"),
+        ({"rows": 2.5}, r"rows is 2\.5", "give a whole number from 1 on"),
+        ({"episodes": []}, "there are no episodes", "give at least one"),
+        ({"device": "gpu"}, "unknown device 'gpu'", "did you mean 'cuda'?"),
+        ({"device": "cpu"}, "'cpu' is the processor", "take make_vector, or make_cuda with fallback=True"),
+        ({"device": None}, "the device is None", "there are: cuda, cuda:1, …, emulated"),
+        ({"specialise": "off"}, "a device runs recorded paths, and specialise is off", "or the device"),
+        ({"style": "fast"}, "the style is 'fast'", "Style(threads=128)"),
+        ({"style": {"threads": 32}}, "the style is {'threads': 32}", "Style(threads=128)"),
+    ],
+)
+def test_mistakes_are_named(given: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=message) as raised:
+        DeviceRows("aave", None, **{"rows": 4, "episodes": [1], "device": "emulated", **given})
+    assert hint in str(raised.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"most_leaves": 0}, "give a whole number from 1 to 255"),
+        ({"most_leaves": 256}, "give a whole number from 1 to 255"),
+        ({"bucket": -1}, "from 0 on; give None to sort all rows, 0 to sort none"),
+        ({"threads": -1}, "from 32 to 1,024"),
+        ({"threads": 0}, "from 32 to 1,024"),
+        ({"threads": 5_000}, "from 32 to 1,024"),
+        ({"threads": 100}, "a multiple of 32"),
+        ({"threads": True}, "from 32 to 1,024"),
+        ({"registers": -1}, "from 16 to 255; 0 takes as many as a thread needs"),
+        ({"registers": 100_000}, "from 16 to 255"),
+        ({"products": -1}, "from 0 on"),
+    ],
+)
+def test_a_style_that_no_gpu_has_is_refused(given: dict[str, Any], hint: str) -> None:
+    ((name, value),) = given.items()
+    with pytest.raises(BadInteger, match=f"{name} is {value}") as raised:
+        Style(**given)
+    assert hint in str(raised.value.hint)
+    assert Style(bucket=0, threads=1_024, registers=255, most_leaves=1, products=0).bucket == 0
+
+
+@pytest.mark.slow(0.3)
+def test_steps_are_refused_before_the_first_episode_and_with_other_actions() -> None:
+    rows = DeviceRows("aave", {"horizon": 3}, 4, episodes=[40], device="emulated", threads=1)
+    none = torch.zeros(4, dtype=torch.int64)
+    with pytest.raises(UsageError, match="no episode has begun") as raised:
+        rows.step(none)
+    assert raised.value.hint == "call begin first"
+    rows.begin()
+    for actions, message in (
+        (none[:3], r"the actions have the shape \(3,\)"),
+        (none[:, None], r"the actions have the shape \(4, 1\)"),
+        (none.numpy(), "the actions are of the type ndarray"),
+        (none.to("meta"), "the actions are on meta, and the rows on cpu"),
+    ):
+        with pytest.raises(BadArgument, match=message) as refused:
+            rows.step(actions)  # type: ignore[arg-type]
+        assert refused.value.hint == "give a torch tensor of 4 int64 on cpu"
+    rows.step(none)
+    assert rows.steps.tolist() == [1] * 4
+    rows.close()
+
+
+@pytest.mark.slow(0.3)
+def test_rows_that_do_not_fit_into_the_memory_that_emulates_a_device_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"needs .* GiB of the device's memory, .* GiB are free") as raised:
+        DeviceRows("aave", {"horizon": 3}, 10**10, episodes=[40], device="emulated", threads=1)
+    assert raised.value.hint == "take fewer rows or episodes"
 
 
 @without_device
-def test_a_machine_without_a_driver_says_so() -> None:
-    with pytest.raises(UsageError, match="no CUDA driver"):
+def test_a_machine_without_a_driver_says_so_after_the_environment() -> None:
+    with pytest.raises(UsageError, match="no CUDA driver") as raised:
         DeviceRows("aave", None, 4, episodes=[1])
+    assert str(raised.value.hint).endswith("or take make_vector, or make_cuda with fallback=True, for the processor")
+    with pytest.raises(UsageError, match="'rwa' does not run on a device: it stands on no chain"):
+        DeviceRows("rwa", None, 4, episodes=[1])
 
 
 @pytest.mark.gpu

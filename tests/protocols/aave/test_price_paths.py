@@ -72,8 +72,9 @@ def test_mistakes_are_named(market_and_accounts: tuple[AaveV3, list[bytes]]) -> 
     prices, times = paths_of(market)
     with pytest.raises(BadArgument, match=r"prices of Chainlink\.ETH/USD are of the type float64"):
         totals_on_paths(market, accounts, {ETH: prices[ETH] / 2})
-    with pytest.raises(BadArgument, match=r"shapes \(2, 3\), \(2,\) do not fit"):
+    with pytest.raises(BadArgument, match=r"shapes \(2, 3\), \(2,\) do not fit") as raised:
         totals_on_paths(market, accounts, {ETH: prices[ETH]}, times[:2])
+    assert "take timestamps of (steps,) or (paths, steps)" in str(raised.value.hint)
     with pytest.raises(UsageError, match="there are no accounts"):
         totals_on_paths(market, [], prices)
     with pytest.raises(UsageError, match="there are no prices"):

@@ -145,6 +145,28 @@ def test_a_training_continues_on_the_processor_with_new_episodes(tmp_path: Path)
     assert "all rows begin new episodes" in resumed.reason
 
 
+@pytest.mark.slow(0.4)
+@pytest.mark.usefixtures("on_device")
+@pytest.mark.parametrize("device", ["emulated", "cpu"])
+def test_more_timesteps_are_another_schedule_of_the_learning_rate(tmp_path: Path, device: str) -> None:
+    config = TrainConfig.of(CHASE, SMALL, {"timesteps": 192, "learning_rate_end": 0.0}, {"device": device})
+    train(config, models=tmp_path, run_id="one")
+    longer = TrainConfig.of(config.to_json(), {"timesteps": 576, "checkpoint_every_steps": 192})
+
+    def stop(report: TrainProgress) -> None:
+        if report.steps == 384:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(longer, models=tmp_path, resume="one", progress=stop)
+    resumed = train(longer, models=tmp_path, resume="one")
+    assert (resumed.resumed_from, resumed.exact) == (384, False), "its checkpoint is of a resumed training"
+    assert resumed.reason == "learning_rate_end follows from timesteps, which were 192 and are 576"
+    assert [each["exact"] for each in resumed.record["resumes"]] == [False, False]
+    train(longer, models=tmp_path, run_id="at-once")
+    assert weights_digest("one", tmp_path) != weights_digest("at-once", tmp_path)
+
+
 @pytest.mark.slow(0.5)
 def test_a_device_that_fails_is_named_and_the_last_checkpoint_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -269,7 +269,9 @@ def test_a_policy_loads_after_the_module_of_its_learning_rate_schedule_moved(
     assert "older_module" not in sys.modules
     assert open_model("one", tmp_path).policy()
     longer = TrainConfig.of(config.to_json(), {"timesteps": 512})
-    assert train(longer, models=tmp_path, resume="one").steps == 512
+    resumed = train(longer, models=tmp_path, resume="one")
+    assert (resumed.steps, resumed.exact) == (512, False)
+    assert resumed.reason == "learning_rate_end follows from timesteps, which were 256 and are 512"
 
 
 @pytest.mark.slow(0.1)  # and the training
