@@ -159,8 +159,8 @@ class NodeEvm:
     def block(self) -> dict[str, Any]:
         return dict(self.moment)
 
-    def dump(self) -> bytes:
-        return b""  # a node does not say
+    def digest(self) -> str:
+        return ""  # a node does not say
 
     # -- acting -------------------------------------------------------------------------------------------------------
 

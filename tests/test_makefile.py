@@ -121,7 +121,7 @@ def test_all_tests_have_a_worker_more_than_cores_unless_told_otherwise(
     cores = len(os.sched_getaffinity(0))
     for given, workers in (
         (["test"], min(cores + 1, 8)),
-        (["test-fast"], min(cores, 8)),
+        (["test-fast"], min(cores + 1, 8)),
         (["test", "WORKERS=5"], 5),
     ):
         checkout.make(*given)

@@ -47,10 +47,11 @@ def work_off_on_ray(
                 running[work.remote(shared, shared.hex(), mayavi.__version__, task)] = task
             done, _ = ray.wait(list(running), num_returns=1)
             for reference in done:
+                task = running.pop(reference)  # first: Ray may abort this process if a task that is done is cancelled
                 answer = _answer(ray, reference)
                 if answer.error is not None:
                     raise answer.error
-                yield running.pop(reference), cast(R, answer.value)
+                yield task, cast(R, answer.value)
     finally:
         for reference in running:
             ray.cancel(reference, force=True)

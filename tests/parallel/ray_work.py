@@ -60,12 +60,17 @@ def refusing() -> Callable[[str], Any]:
     return work
 
 
-def test_an_error_of_a_task_is_raised_with_its_hint(cluster: str) -> None:
+def test_an_error_of_a_task_is_raised_with_its_hint(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    cancelled: list[Any] = []
+    monkeypatch.setattr(ray, "cancel", lambda reference, **_: cancelled.append(reference))
     with pytest.raises(UnknownName, match="unknown scenario 'x'") as refused:
         list(work_off_on_ray(["mayavi"], refusing, (), cluster))
     assert refused.value.hint == "did you mean 'y'?"
     with pytest.raises(WorkerError, match="raised ZeroDivisionError: seven"):
         list(work_off_on_ray(["seven"], refusing, (), cluster))
+    assert not cancelled, "a task that is done is not cancelled"
 
 
 def test_a_cluster_that_does_not_answer_is_an_error_with_the_next_step() -> None:
