@@ -281,7 +281,7 @@ _FEW = 8
 
 
 def _summary(collateral: Any, debt: Any, factors: Any) -> tuple[list[int], int | None]:
-    """Return the values of `_SUMMED`, and the lowest health factor if anybody owes."""
+    """Return the metrics named in `_SUMMED`, in that order, and the lowest health factor; None without debt."""
     owing = debt > 0
     short = np.where(debt > collateral, debt, collateral) - collateral
     doomed = owing & (collateral > 0) & (factors < WAD)
@@ -293,7 +293,7 @@ def _summary(collateral: Any, debt: Any, factors: Any) -> tuple[list[int], int |
 
 
 def _summary_of_few(collateral: Any, debt: Any, factors: Any) -> tuple[list[int], int | None]:
-    """`_summary` without arrays."""
+    """Return the same as `_summary`, computed with Python integers."""
     rows = list(zip(collateral.tolist(), debt.tolist(), factors.tolist(), strict=True))
     owed = sorted(factor for _, owes, factor in rows if owes)
     short = [max(0, owes - held) for held, owes, _ in rows]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mayavi.parallel.cores import available_cores
+from mayavi.parallel.machine_memory import machine_memory
 
 _GIB = 1 << 30
 
@@ -53,7 +53,7 @@ def _cpu_model() -> str:
 
 def _memory_gib() -> float | None:
     try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB, 1)
+        return round(machine_memory()[1] / _GIB, 1)
     except (ValueError, OSError):
         return None
 

@@ -111,6 +111,11 @@ def test_it_learns_and_its_checkpoint_is_evaluated_on_the_processor(tmp_path: Pa
     assert trained.mean_reward is not None
 
 
+def interrupt_at_384(report: TrainProgress) -> None:
+    if report.steps == 384:
+        raise KeyboardInterrupt
+
+
 @pytest.mark.slow(0.4)
 @KINDS
 @pytest.mark.usefixtures("on_device")
@@ -119,12 +124,8 @@ def test_an_interrupted_training_ends_with_the_weights_of_an_uninterrupted_one(
 ) -> None:
     config = TrainConfig.of(CHASE, SMALL, {"timesteps": 960, "checkpoint_every_steps": 10_000}, settings)
 
-    def stop(report: TrainProgress) -> None:
-        if report.steps == 384:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        train(config, models=tmp_path, run_id="one", progress=stop)
+        train(config, models=tmp_path, run_id="one", progress=interrupt_at_384)
     resumed = train(config, models=tmp_path, resume="one")
     assert (resumed.steps, resumed.resumed_from, resumed.exact) == (960, 384, True)
     whole = train(config, models=tmp_path, run_id="at-once")
@@ -153,12 +154,8 @@ def test_more_timesteps_are_another_schedule_of_the_learning_rate(tmp_path: Path
     train(config, models=tmp_path, run_id="one")
     longer = TrainConfig.of(config.to_json(), {"timesteps": 576, "checkpoint_every_steps": 192})
 
-    def stop(report: TrainProgress) -> None:
-        if report.steps == 384:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        train(longer, models=tmp_path, resume="one", progress=stop)
+        train(longer, models=tmp_path, resume="one", progress=interrupt_at_384)
     resumed = train(longer, models=tmp_path, resume="one")
     assert (resumed.resumed_from, resumed.exact) == (384, False), "its checkpoint is of a resumed training"
     assert resumed.reason == "learning_rate_end follows from timesteps, which were 192 and are 576"
