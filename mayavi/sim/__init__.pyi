@@ -10,10 +10,10 @@ from .market_figures import CurveFigures as CurveFigures
 from .market_figures import FeedFigures as FeedFigures
 from .market_figures import Figure as Figure
 from .market_figures import OutsidePrices as OutsidePrices
-from .market_figures import PopulationFigures as PopulationFigures
 from .market_figures import Reader as Reader
 from .market_figures import UniswapFigures as UniswapFigures
 from .market_snapshot import MarketSnapshotHook as MarketSnapshotHook
+from .population_figures import PopulationFigures as PopulationFigures
 from .recorder import MemoryRecorder as MemoryRecorder
 from .runner import Runner as Runner
 from .scheduler import Scheduler as Scheduler

@@ -1,4 +1,5 @@
-"""Readers of market figures: lending markets, accounts, pools, feeds and outside prices.
+"""Readers of market figures: lending markets, pools, feeds and outside prices. Those of accounts are in
+`population_figures`.
 
 A reader looks up addresses and decimals once, and then needs few calls per step. A figure is exact: an integer and its
 unit; `number(value, unit)` is the float for plots.
@@ -6,13 +7,10 @@ unit; `number(value, unit)` is the float for plots.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-
-import numpy as np
 
 from mayavi.evm.abi.erc20 import BALANCE_OF, TOTAL_SUPPLY
 from mayavi.evm.address import ZERO_ADDRESS
@@ -22,12 +20,9 @@ from mayavi.protocols.chainlink.price_feed import PriceFeed
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from mayavi.evm.fork import Fork
     from mayavi.protocols.compound.market import CompoundV3
     from mayavi.protocols.curve.pool import CurveStableSwap
-    from mayavi.protocols.morpho.market import MorphoMarket
     from mayavi.protocols.uniswap.pool import UniswapV3Pool
     from mayavi.sim.world_state import WorldState
 
@@ -43,7 +38,7 @@ class Figure(NamedTuple):
     unit: str
 
 
-_figure: Callable[[tuple[str, str, int, str]], Figure] = partial(tuple.__new__, Figure)
+figure: Callable[[tuple[str, str, int, str]], Figure] = partial(tuple.__new__, Figure)
 """A figure of its values, without a call of Python's own: markets have dozens, read after every step."""
 
 
@@ -145,18 +140,18 @@ class AaveFigures:
                 borrowed += _supply(fork, fixed.stableDebtToken)
             available = self._available(fork, address, fixed.aToken)
             total = borrowed + available
-            yield _figure((subject, "supplied", supplied, unit))
-            yield _figure((subject, "borrowed", borrowed, unit))
-            yield _figure((subject, "available", available, unit))
-            yield _figure((subject, "utilisation", borrowed * RAY // total if total else 0, "ray"))
-            yield _figure((subject, "supply_rate", data.liquidityRate, "ray"))
-            yield _figure((subject, "borrow_rate", data.variableBorrowRate, "ray"))
+            yield figure((subject, "supplied", supplied, unit))
+            yield figure((subject, "borrowed", borrowed, unit))
+            yield figure((subject, "available", available, unit))
+            yield figure((subject, "utilisation", borrowed * RAY // total if total else 0, "ray"))
+            yield figure((subject, "supply_rate", data.liquidityRate, "ray"))
+            yield figure((subject, "borrow_rate", data.variableBorrowRate, "ray"))
             deficit = self.market.deficit(address)
             if deficit is not None:
-                yield _figure((subject, "deficit", deficit, unit))
+                yield figure((subject, "deficit", deficit, unit))
             price = prices.get(address)
             if price is not None:
-                yield _figure((subject, "price", price, "usd_e8"))
+                yield figure((subject, "price", price, "usd_e8"))
                 for name, amount in (("supplied", supplied), ("borrowed", borrowed), ("tvl", available)):
                     totals[name] += amount * price // 10**decimals
         for name, value in totals.items():
@@ -205,102 +200,6 @@ class CompoundFigures:
             yield Figure(subject, "price", price, quote)
             held += amount * price // 10**asset.decimals
         yield Figure(self.name, "tvl", held, quote)
-
-
-class PopulationFigures:
-    """Accounts of one lending market together: health factors, debt and bad debt.
-
-    `health_factor_below_1_05` counts indebted accounts with a lower health factor, `liquidatable` those below one that
-    still have collateral. `bad_debt` is the debt that collateral does not cover, summed account by account. Each
-    account has its own `health_factor`, `collateral` and `debt` before the first step, `traced` ones after every step.
-    """
-
-    BOUNDS = (100, 105, 110, 125, 150, 200, 300)
-    """Bounds of the health factor histogram, in hundredths."""
-
-    def __init__(
-        self, name: str, market: AaveV3 | CompoundV3 | MorphoMarket, accounts: Sequence[str], traced: Sequence[str] = ()
-    ) -> None:
-        self.name, self.market = name, market
-        self.accounts, self.traced = tuple(accounts), tuple(traced)
-        self._rows = {name: row for row, name in enumerate(self.accounts)}
-        self._places: tuple[bytes, ...] = ()
-        self.unit = "eth_e8" if not isinstance(market, AaveV3) and market.quote == "ETH" else "usd_e8"
-
-    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
-        """Read the figures of the population, then of single accounts."""
-        del worth
-        columns = self.columns(world)
-        summary = _summary_of_few if len(self.accounts) <= _FEW else _summary
-        values, lowest = summary(*columns)
-        yield _figure((self.name, "accounts", len(self.accounts), "count"))
-        for metric, value in zip(_SUMMED, values, strict=True):
-            yield _figure((self.name, metric, value, self.unit if metric in _VALUES else "count"))
-        if lowest is not None:
-            yield _figure((self.name, "health_factor_lowest", lowest, "wad"))
-        named = self.accounts if world.step < 0 else self.traced
-        if named:
-            collateral, debt, factors = (column.tolist() for column in columns)
-        for name in named:
-            row = self._rows[name]
-            yield _figure((name, "collateral", collateral[row], self.unit))
-            yield _figure((name, "debt", debt[row], self.unit))
-            if debt[row]:
-                yield _figure((name, "health_factor", factors[row], "wad"))
-
-    def columns(self, world: WorldState) -> tuple[Any, Any, Any]:
-        """Return collateral, debt and health factor of all accounts as arrays of 64-bit integers."""
-        if not self._places:
-            self._places = tuple(world.address(name) for name in self.accounts)
-        places, market = self._places, self.market
-        if isinstance(market, AaveV3):
-            aave = world.observe(("aave accounts", market.pool.address, places), lambda: market.account_data(places))
-            return aave.collateral_usd_e8.saturated(), aave.debt_usd_e8.saturated(), aave.health_factor_wad.saturated()
-        key = "lending accounts", getattr(market, "id", market.address), places
-        comet = world.observe(key, lambda: market.account_data(places))
-        debt, limit = comet.debt_value_e8.ints(), comet.liquidation_limit_e8.ints()
-        factors = [least * WAD // owed if owed else 0 for least, owed in zip(limit, debt, strict=True)]
-        return (
-            comet.collateral_value_e8.saturated(),
-            comet.debt_value_e8.saturated(),
-            np.array([min(factor, 2**64 - 1) for factor in factors], dtype=np.uint64),
-        )
-
-
-_BOUND_INTS = [bound * WAD // 100 for bound in PopulationFigures.BOUNDS]
-_BOUNDS: NDArray[np.uint64] = np.array(_BOUND_INTS, dtype=np.uint64)
-_BELOW = [
-    f"health_factor_below_{bound // 100}_{bound % 100:02d}" if bound % 100 else f"health_factor_below_{bound // 100}"
-    for bound in PopulationFigures.BOUNDS
-]
-_VALUES = ("collateral", "debt", "bad_debt")
-_SUMMED = ("accounts_with_debt", *_VALUES, "accounts_with_bad_debt", "liquidatable", *_BELOW)
-"""Metrics of a population, as `_summary` returns them."""
-_FEW = 8
-"""Accounts up to which Python's integers take less time than arrays."""
-
-
-def _summary(collateral: Any, debt: Any, factors: Any) -> tuple[list[int], int | None]:
-    """Return the metrics named in `_SUMMED`, in that order, and the lowest health factor; None without debt."""
-    owing = debt > 0
-    short = np.where(debt > collateral, debt, collateral) - collateral
-    doomed = owing & (collateral > 0) & (factors < WAD)
-    owed = np.sort(factors[owing])
-    values = [_total(each) for each in (collateral, debt, short)]
-    counts = [int(np.count_nonzero(each)) for each in (owing, short, doomed)]
-    below = np.searchsorted(owed, _BOUNDS).tolist()
-    return [counts[0], *values, *counts[1:], *below], int(owed[0]) if len(owed) else None
-
-
-def _summary_of_few(collateral: Any, debt: Any, factors: Any) -> tuple[list[int], int | None]:
-    """Return the same as `_summary`, computed with Python integers."""
-    rows = list(zip(collateral.tolist(), debt.tolist(), factors.tolist(), strict=True))
-    owed = sorted(factor for _, owes, factor in rows if owes)
-    short = [max(0, owes - held) for held, owes, _ in rows]
-    values = [sum(held for held, _, _ in rows), sum(owes for _, owes, _ in rows), sum(short)]
-    doomed = sum(1 for held, owes, factor in rows if held and owes and factor < WAD)
-    counts = [len(owed), *values, sum(1 for each in short if each), doomed]
-    return [*counts, *(bisect_left(owed, bound) for bound in _BOUND_INTS)], owed[0] if owed else None
 
 
 # -- pools and prices -------------------------------------------------------------------------------------------------
@@ -407,7 +306,3 @@ def _supply(fork: Any, token: bytes) -> int:
 
 def _balance(fork: Any, token: bytes, holder: bytes) -> int:
     return int.from_bytes(fork.call(token, BALANCE_OF + holder.rjust(32, b"\0")))
-
-
-def _total(values: Any) -> int:
-    return (int((values >> np.uint64(32)).sum()) << 32) + int((values & np.uint64(2**32 - 1)).sum())

@@ -11,8 +11,9 @@ import pytest
 from mayavi import Fork
 from mayavi.agents.base import Agent, Intent, StepResult, World
 from mayavi.protocols import AaveV3, UniswapV3
-from mayavi.sim.market_figures import AaveFigures, PopulationFigures, UniswapFigures
+from mayavi.sim.market_figures import AaveFigures, UniswapFigures
 from mayavi.sim.market_snapshot import MarketSnapshotHook
+from mayavi.sim.population_figures import PopulationFigures
 from mayavi.sim.rows import RunEnd
 from mayavi.sim.world_state import WorldState, random_stream
 from tests.sim.small_world import Racer, Scripted, ran, wish

@@ -6,7 +6,7 @@ import inspect
 import re
 
 import mayavi.sim
-from mayavi.sim import market_figures
+from mayavi.sim import market_figures, population_figures
 from tests.pages import page
 
 
@@ -15,8 +15,9 @@ def test_every_reader_is_on_the_page_with_its_signature_and_can_be_imported_from
     documented = dict(re.findall(r"^\| `(\w+)\((.*?)\)` \|", text, re.MULTILINE))
     readers = {
         name: each
-        for name, each in vars(market_figures).items()
-        if inspect.isclass(each) and each.__module__ == market_figures.__name__ and hasattr(each, "read")
+        for module in (market_figures, population_figures)
+        for name, each in vars(module).items()
+        if inspect.isclass(each) and each.__module__ == module.__name__ and hasattr(each, "read")
     }
     del readers["Reader"]
     assert set(documented) == set(readers)

@@ -21,13 +21,11 @@ from mayavi.sim.market_figures import (
     FeedFigures,
     Figure,
     OutsidePrices,
-    PopulationFigures,
     UniswapFigures,
-    _summary,
-    _summary_of_few,
     number,
 )
 from mayavi.sim.market_snapshot import MarketSnapshotHook
+from mayavi.sim.population_figures import PopulationFigures, _summary, _summary_of_few
 from mayavi.sim.world_state import WorldState
 from tests.sim.small_world import Scripted, scheduled, wish
 

@@ -141,7 +141,7 @@ def build(
 
 
 def _final_accounts(agents: AgentSet, tally: ScenarioTally, snapshots: MarketSnapshotHook) -> FinalAccounts:
-    from mayavi.sim.market_figures import PopulationFigures
+    from mayavi.sim.population_figures import PopulationFigures
 
     figures = {each.name: each for each in snapshots.readers if isinstance(each, PopulationFigures)}
     last = agents.config.steps - 1
@@ -299,8 +299,9 @@ def _blocks(config: ScenarioConfig, agents: dict[str, list[Agent]]) -> list[Agen
 
 def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
     """Return the hook that records the lending markets, accounts and pools that agents use, and those of `watch`."""
-    from mayavi.sim.market_figures import CurveFigures, OutsidePrices, PopulationFigures, UniswapFigures
+    from mayavi.sim.market_figures import CurveFigures, OutsidePrices, UniswapFigures
     from mayavi.sim.market_snapshot import MarketSnapshotHook
+    from mayavi.sim.population_figures import PopulationFigures
 
     fork, config, groups = agents.fork, agents.config, agents.borrower_groups
     readers: list[Reader] = []

@@ -37,7 +37,7 @@ from mayavi.scenarios.run.overrides import Overrides, override_texts
 from mayavi.scenarios.run.request import Progress
 from mayavi.scenarios.run.run import refuse_unknown
 from mayavi.scenarios.sweep.plan import check_seeds, parse_seeds
-from mayavi.sim.market_figures import PopulationFigures
+from mayavi.sim.population_figures import PopulationFigures
 from mayavi.sim.world_state import checked_seed
 
 if TYPE_CHECKING:

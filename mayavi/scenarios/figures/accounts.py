@@ -13,7 +13,7 @@ from mayavi.sim.rows import AccountRow, ActionRow, SnapshotRow
 if TYPE_CHECKING:
     from mayavi.agents.liquidation.liquidator import LiquidatorAgent
     from mayavi.scenarios.figures.tally import ScenarioTally
-    from mayavi.sim.market_figures import PopulationFigures
+    from mayavi.sim.population_figures import PopulationFigures
     from mayavi.sim.world_state import WorldState
 
 NO_COLLATERAL = "no collateral"
