@@ -29,8 +29,8 @@ TIMESTEPS, QUICK_TIMESTEPS = 50_000, 2_048
 LIMIT_S = {"sb3": 40, "rllib": 60, "fast": 8}
 COMPARED_TIMESTEPS = 20_480
 """Steps on a real and on the free environment."""
-TURNS = (ENV, FREE_ENV, FREE_ENV, ENV)
-"""Trainings of a process, of which the faster one of each environment counts: the first ones also wait for imports."""
+ROUNDS_OF_TRAININGS = 7
+"""Trainings on each environment in one process, in turns. One before them does not count: it also waits for imports."""
 FREE_LIMIT = {"sb3": 1.1, "rllib": 1.1}
 """How much the EVM may slow a framework down. `fast` leaves little beside the EVM, so it has no limit."""
 FAST_GAIN = 1.5
@@ -91,18 +91,21 @@ def against_free(section: Section, effort: Effort, timesteps: int) -> None:
 
     A process for each framework, or in a quick run one for all, which imports torch once.
     """
-    found: dict[str, dict[str, Trained]] = {}
+    found: dict[str, dict[str, list[Trained]]] = {}
     for together in [list(NAMES)] if effort.quick else [[each] for each in NAMES]:
         found |= train_in_process(together, timesteps)
     for framework, title in NAMES.items():
         done = found[framework]
+        loops = {env: Timing(tuple(each.loop_s for each in trained)) for env, trained in done.items()}
         for env, trained in done.items():
-            parts = {span: Quantity(trained.spans.get(span, 0.0) / trained.train_s, "%") for span in SPANS}
-            what = f"PPO, {title}, {trained.steps:,} steps of '{env}', playing and learning"
-            figures = figures_of(Timing((trained.loop_s,)), Quantity(trained.steps / trained.loop_s, "/s"))
-            section.rows.append(Row(what, figures | {span.replace(".", " "): share for span, share in parts.items()}))
+            steps, whole = trained[0].steps, sum(each.train_s for each in trained)
+            parts = {span: sum(each.spans.get(span, 0.0) for each in trained) / whole for span in SPANS}
+            what = f"PPO, {title}, {steps:,} steps of '{env}', playing and learning"
+            figures = figures_of(loops[env], Quantity(steps / loops[env].median, "/s"))
+            shares = {span.replace(".", " "): Quantity(share, "%") for span, share in parts.items()}
+            section.rows.append(Row(what, figures | shares))
         if framework in FREE_LIMIT:
-            slower = Quantity(done[ENV].loop_s / done[FREE_ENV].loop_s, "×")
+            slower = Quantity(loops[ENV].ratio(loops[FREE_ENV]), "×")
             what = f"the EVM slows playing and learning with {title} down"
             section.targets.append(Target(what, Quantity(FREE_LIMIT[framework], "×"), slower))
 
@@ -112,7 +115,7 @@ def figures_of(timing: Timing, speed: Quantity) -> dict[str, Quantity]:
     return {"steps": speed, "spread": Quantity(timing.spread, "%"), "seconds": Quantity(timing.median, "s")}
 
 
-def train_in_process(frameworks: list[str], timesteps: int) -> dict[str, dict[str, Trained]]:
+def train_in_process(frameworks: list[str], timesteps: int) -> dict[str, dict[str, list[Trained]]]:
     """Train on both environments in a fresh process, with one framework after the other."""
     config = {"frameworks": frameworks, "timesteps": timesteps, "seed": 1, "runners": 0}
     arguments = [sys.executable, "-m", "benchmarks.rl_training", json.dumps(config)]
@@ -121,7 +124,7 @@ def train_in_process(frameworks: list[str], timesteps: int) -> dict[str, dict[st
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise Unavailable(f"a training with {', '.join(NAMES[each] for each in frameworks)} failed: {reason}")
     return {
-        framework: {env: Trained(**each) for env, each in found.items()}
+        framework: {env: [Trained(**each) for each in trained] for env, trained in found.items()}
         for framework, found in json.loads(done.stdout.splitlines()[-1]).items()
     }
 
@@ -135,26 +138,32 @@ def main() -> None:
     spans = Spans()
     watch_envs(spans)
     found = {framework: trained_on_both(config, framework, spans) for framework in config.pop("frameworks")}
-    print(json.dumps({name: {env: each._asdict() for env, each in done.items()} for name, done in found.items()}))
+    told = {
+        framework: {env: [each._asdict() for each in trained] for env, trained in done.items()}
+        for framework, done in found.items()
+    }
+    print(json.dumps(told))
 
 
-def trained_on_both(config: dict[str, Any], framework: str, spans: Spans) -> dict[str, Trained]:
-    """Train with one framework on a real and on the free environment."""
+def trained_on_both(config: dict[str, Any], framework: str, spans: Spans) -> dict[str, list[Trained]]:
+    """Train with one framework on a real and on the free environment, in turns."""
     watch_framework(spans, framework)
     from mayavi.rl.config import TrainConfig
     from mayavi.rl.rllib.ray_connection import ray_for
     from mayavi.rl.training.train import train
 
-    found: dict[str, Trained] = {}
+    found: dict[str, list[Trained]] = {ENV: [], FREE_ENV: []}
+    quick = config["timesteps"] <= QUICK_TIMESTEPS
     with tempfile.TemporaryDirectory() as folder, ray_for(0, None) if framework == "rllib" else nullcontext():
-        for env in TURNS[: 2 if config["timesteps"] <= QUICK_TIMESTEPS else None]:
-            spans.reset()
-            began = time.perf_counter()
-            done = train(TrainConfig.of(config, {"framework": framework, "env": env}), models=Path(folder))
-            seconds = time.perf_counter() - began
-            other = {"other": seconds - sum(spans.seconds.values())}
-            trained = Trained(seconds, done.steps, spans.seconds | other)
-            found[env] = min(found.get(env, trained), trained, key=lambda each: each.loop_s)
+        for turn in range(1 if quick else 1 + ROUNDS_OF_TRAININGS):
+            for env in (ENV, FREE_ENV) if turn % 2 == 0 else (FREE_ENV, ENV):
+                spans.reset()
+                began = time.perf_counter()
+                done = train(TrainConfig.of(config, {"framework": framework, "env": env}), models=Path(folder))
+                seconds = time.perf_counter() - began
+                other = {"other": seconds - sum(spans.seconds.values())}
+                if quick or turn > 0:
+                    found[env].append(Trained(seconds, done.steps, spans.seconds | other))
     return found
 
 

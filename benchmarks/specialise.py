@@ -22,9 +22,9 @@ from mayavi.protocols import UniswapV3
 
 ROWS, QUICK_ROWS = 256, 32
 ROUNDS = 11
-RUNS = 4
-"""Runs of a round: a round of the other mode leaves the caches cold."""
-MODES = ("off", "on")
+RUNS = {"off": 4, "on": 64}
+"""Runs of a round: a round of the other mode leaves the caches cold, and one of a millisecond is mostly noise."""
+MODES = tuple(RUNS)
 WARM_UP = 4_000
 """Rows that run before the timing: by then the paths are recorded and compiled."""
 ENVIRONMENT_STEPS = 48
@@ -142,7 +142,7 @@ def measured(subject: Subject, fork: Fork, rows: int, effort: Effort, section: S
     streams = {mode: np.random.default_rng(3) for mode in MODES}
 
     def seconds(mode: str) -> float:
-        return sum(run_seconds(mode) for _ in range(RUNS)) / RUNS
+        return sum(run_seconds(mode) for _ in range(RUNS[mode])) / RUNS[mode]
 
     def run_seconds(mode: str) -> float:
         rng = streams[mode]
@@ -155,12 +155,12 @@ def measured(subject: Subject, fork: Fork, rows: int, effort: Effort, section: S
         assert (told.status("status") == SUCCESS).all(), f"{subject.name} fails"
         return took / rows
 
-    for _ in range(max(WARM_UP // (RUNS * rows), 3)):
+    for _ in range(max(WARM_UP // rows, 3)):
         for mode in MODES:
-            seconds(mode)
+            run_seconds(mode)
     fleets["on"].finish_compiling()
     for mode in MODES:
-        seconds(mode)
+        run_seconds(mode)
     assert fleets["off"].identities() == fleets["on"].identities(), f"{subject.name} differs"
     timings = in_turns({mode: lambda mode=mode: seconds(mode) for mode in MODES}, effort.rounds(ROUNDS))  # type: ignore[misc]
     ratio = timings["off"].ratio(timings["on"])

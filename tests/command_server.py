@@ -126,7 +126,12 @@ class CommandServer:
         It has a session of its own: whoever ends its process group, as Ray does, does not end the tests.
         """
         self._open()
-        channel = self._join()
+        try:
+            channel = self._join()
+        except (FileNotFoundError, ConnectionRefusedError):  # the worker that had started the server is done
+            self.close()
+            self._open()
+            channel = self._join()
         pid = ask(channel, "mayavi", arguments, env, None, (out, err), own_session=True)
         return ForkedProcess(channel, pid)
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,6 +80,9 @@ def test_the_workers_of_a_test_run_share_a_server_and_one_that_comes_late_starts
     assert ask(second) == shared
     first.close()
     assert ask(second) == shared  # who has joined stays
+    with tempfile.TemporaryFile() as out:
+        command = second.start(["--version"], command_environment({}), out.fileno(), out.fileno())
+        assert command.wait(60) == 0  # which needs a server that still listens
     second.close()
     assert ask(second) != shared
     second.close()

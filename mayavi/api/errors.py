@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
+from typing import TYPE_CHECKING, Any
 
 from mayavi.api.log import redact
 from mayavi.api.models.base import Error, Problem
 from mayavi.errors import MayaviError, SetupError, StoreError, UnknownRun, UsageError, did_you_mean
 from mayavi.settings.validation import EXPECTED, LIMITS
+
+if TYPE_CHECKING:  # workers use this module too, and no framework
+    from fastapi.exceptions import RequestValidationError
+    from starlette.exceptions import HTTPException
 
 CODES = {
     400: "invalid",

@@ -31,7 +31,13 @@ ONE_THREAD = dict.fromkeys(("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NU
 
 _ATTEMPTS = 2
 _STOP_S = 10.0
-_START = "import sys; from mayavi.parallel.processes import serve; serve(int(sys.argv[1]))"
+_START = """
+import sys
+from mayavi.startup.process import prepare_process
+prepare_process("worker")
+from mayavi.parallel.processes import serve
+serve(int(sys.argv[1]))
+"""
 
 
 class Answer(NamedTuple):

@@ -266,7 +266,7 @@ def test_what_the_library_compiles_from_text_is_compiled_once(tmp_path: Path) ->
         environment = {**os.environ, "MAYAVI_CACHE_DIR": str(tmp_path)}
         command = [sys.executable, "-c", START_AND_MAKE]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=True)
-        assert "frozen mayavi.cli.console.compiled_texts" in done.stdout
+        assert "frozen mayavi.startup.compiled_texts" in done.stdout
         assert "must be an expression" in done.stdout
         assert "unterminated subpattern" in done.stdout
         (file,) = tmp_path.rglob("texts-*")
@@ -284,7 +284,7 @@ def test_what_the_library_compiles_from_text_is_compiled_once(tmp_path: Path) ->
 
 @pytest.mark.slow(0.4)
 def test_package_metadata_is_read_on_use() -> None:
-    statement = "from mayavi.cli.console.lazy_metadata import postpone_metadata; postpone_metadata(); import sys; "
+    statement = "from mayavi.startup.lazy_metadata import postpone_metadata; postpone_metadata(); import sys; "
     statement += "import importlib.metadata; from importlib.metadata import entry_points; import pydantic"
     used = "; assert 'email' not in sys.modules; assert entry_points(group='console_scripts'); "
     used += "assert importlib.metadata.version('numpy'); from importlib.metadata import PackageNotFoundError"

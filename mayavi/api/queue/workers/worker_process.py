@@ -19,6 +19,8 @@ from mayavi.parallel.processes import ONE_THREAD
 
 _START = """
 import sys
+from mayavi.startup.process import prepare_process
+prepare_process("service-worker")
 from mayavi.api.queue.workers.worker import serve
 serve(*map(int, sys.argv[1:4]))
 """

@@ -1,7 +1,7 @@
-"""Bytecode cache of the command line, for environments where Python keeps none.
+"""Bytecode cache of commands and workers, for environments where Python keeps none.
 
 With `PYTHONDONTWRITEBYTECODE` set, Python compiles at every start what `make setup` or an installer has not compiled
-ahead, which takes longer than most commands do. The command line then keeps the compiled modules of this package, and
+ahead, which takes longer than most commands do. Such a process then keeps the compiled modules of this package, and
 of no other, in Mayavi's cache directory. A module is compiled again when the time or size of its source changes.
 """
 
@@ -14,9 +14,9 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from mayavi.cli.console.code_files import code_folder, read_code, write_code
+from mayavi.startup.code_files import code_folder, read_code, write_code
 
-_PACKAGE = str(Path(__file__).parents[2])
+_PACKAGE = str(Path(__file__).parents[1])
 
 
 def use_bytecode_cache() -> None:

@@ -1,6 +1,6 @@
 """`importlib.metadata`, imported on use.
 
-Pydantic imports it to look for plugins, which the command line turns off. The import takes as long as 40 modules of
+Pydantic imports it to look for plugins, which `prepare_process` turns off. The import takes as long as 40 modules of
 ours, since it needs `email`, `socket` and `zipfile`.
 """
 

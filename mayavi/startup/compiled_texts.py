@@ -2,8 +2,8 @@
 
 `dataclasses` generates methods as text, `collections` the constructors of named tuples, and `typing` compiles
 annotations that are text. A run does that two thousand times, which takes a sixth of a short command, and it compiles
-eighty regular expressions. Python keeps the bytecode of modules only. The command line keeps that of such texts too, in
-one file for each command.
+eighty regular expressions. Python keeps the bytecode of modules only. Commands and workers keep that of such texts too,
+in one file for each kind of process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from mayavi.cli.console.code_files import cache_in_use, code_folder, read_code, write_code
+from mayavi.startup.code_files import cache_in_use, code_folder, read_code, write_code
 
 _MOST_TEXTS = 20_000
 """Number from which on a file keeps only what its last writer used: texts of classes that changed are never used."""
@@ -33,11 +33,11 @@ Expression = tuple[str | bytes, int]
 """Pattern and flags of a regular expression."""
 
 
-def use_compiled_texts(command: str) -> None:
-    """Take the code of texts from the file of `command`, and add to it at exit what it lacked."""
+def use_compiled_texts(kind: str) -> None:
+    """Take the code of texts from the file of this kind of process, and add to it at exit what it lacked."""
     if (folder := code_folder()) is None:
         return
-    path = f"{folder}/texts-{command}"
+    path = f"{folder}/texts-{kind}"
     found = read_code(path, _FORM)
     kept: dict[Text | Expression, bytes] = found if isinstance(found, dict) else {}
     used: dict[Text | Expression, bytes] = {}
