@@ -26,7 +26,7 @@ FREE = Entry("free", "mayavi/Free-v0", "benchmarks.free_env:FreeEnv", "nothing h
 class FreeConfig(EnvConfig):
     """Sizes of observation and action."""
 
-    observations: int = Field(12, ge=1, le=10_000, description="numbers in an observation")
+    observations: int = Field(15, ge=1, le=10_000, description="numbers in an observation")
     choices: int = Field(3, ge=2, le=1_000, description="how many actions there are, where they are discrete")
 
 

@@ -27,9 +27,7 @@ from benchmarks.timing import Timing
 ENV, FREE_ENV = "aave", "free"
 TIMESTEPS, QUICK_TIMESTEPS = 50_000, 2_048
 LIMIT_S = {"sb3": 40, "rllib": 60, "fast": 8}
-COMPARED_TIMESTEPS = 20_480
-"""Steps on a real and on the free environment."""
-ROUNDS_OF_TRAININGS = 7
+ROUNDS_OF_TRAININGS = 5
 """Trainings on each environment in one process, in turns. One before them does not count: it also waits for imports."""
 FREE_LIMIT = {"sb3": 1.1, "rllib": 1.1}
 """How much the EVM may slow a framework down. `fast` leaves little beside the EVM, so it has no limit."""
@@ -57,7 +55,7 @@ def trainings(section: Section, effort: Effort) -> None:
     """Measure all frameworks from the command line; then on a real and on the free environment, in turn."""
     timesteps = QUICK_TIMESTEPS if effort.quick else TIMESTEPS
     from_the_shell(section, effort, timesteps)
-    against_free(section, effort, min(timesteps, COMPARED_TIMESTEPS))
+    against_free(section, effort, timesteps)
     if effort.quick:
         section.notes.append(f"a quick run trains {timesteps:,} steps: most of its time is the start of frameworks")
 
