@@ -290,3 +290,9 @@ def test_package_metadata_is_read_on_use() -> None:
     used += "assert importlib.metadata.version('numpy'); from importlib.metadata import PackageNotFoundError"
     assert "email" not in modules_after(statement)
     assert "email" in modules_after(statement + used)
+
+
+@pytest.mark.slow(0.5)
+def test_a_worker_of_the_service_loads_no_web_framework() -> None:
+    loaded = modules_after("from mayavi.api.queue.workers.execution import execute_task")
+    assert not loaded & {"fastapi", "starlette", "uvicorn", "duckdb"}

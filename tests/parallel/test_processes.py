@@ -45,6 +45,14 @@ def test_a_worker_has_one_thread() -> None:
     assert dict(work_off(["RAYON_NUM_THREADS"], environment, (), jobs=1)) == {"RAYON_NUM_THREADS": "1"}
 
 
+@pytest.mark.slow(0.3)
+def test_a_worker_keeps_compiled_texts_for_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAYAVI_CACHE_DIR", str(tmp_path))
+    (tmp_path / "replica").touch()  # an empty cache directory stays empty
+    assert dict(work_off(["PYDANTIC_DISABLE_PLUGINS"], environment, (), jobs=1)).popitem()[1] == "__all__"
+    assert [file.name for file in tmp_path.rglob("texts-*")] == ["texts-worker"]
+
+
 def refusing() -> Callable[[str], None]:
     def work(task: str) -> None:
         if task == "mayavi":
