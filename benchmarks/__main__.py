@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from benchmarks.machine import describe_machine, describe_versions
-from benchmarks.report import Effort, Quantity, Section, Unavailable
+from benchmarks.measuring.machine import describe_machine, describe_versions
+from benchmarks.measuring.report import Effort, Quantity, Section, Unavailable
 from mayavi.cli.console.output import Column, paint, print_facts, print_table
 from mayavi.errors import SetupError
 

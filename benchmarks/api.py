@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.report import Effort, Quantity, Row, Section, Target
-from benchmarks.timing import Timing, in_turns
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target
+from benchmarks.measuring.timing import Timing, in_turns
 from mayavi.sim.rows import RunCounts, RunEnd, RunInfo
 from mayavi.sim.store import Store, new_run_id
 from mayavi.sim.store.database.parquet import Value

@@ -10,10 +10,10 @@ import os
 import time
 from collections.abc import Callable
 
-from benchmarks.borrowers import MIXES, open_borrowers
-from benchmarks.position import ACCOUNT_DATA
-from benchmarks.report import Effort, Quantity, Section, Target, timed
-from benchmarks.timing import in_turns
+from benchmarks.measuring.report import Effort, Quantity, Section, Target, timed
+from benchmarks.measuring.timing import in_turns
+from benchmarks.subjects.borrowers import MIXES, open_borrowers
+from benchmarks.subjects.position import ACCOUNT_DATA
 
 BORROWERS = 10_000
 QUICK_BORROWERS = 600

@@ -11,10 +11,10 @@ import statistics
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.position import REPOSITORY
-from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable, timed
-from benchmarks.timing import Timing, in_turns
-from benchmarks.yardstick import Yardstick, load_yardstick
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target, Unavailable, timed
+from benchmarks.measuring.timing import Timing, in_turns
+from benchmarks.measuring.yardstick import Yardstick, load_yardstick
+from benchmarks.subjects.position import REPOSITORY
 from mayavi.evm.chains import blob_fee_fraction_at, hardfork_at
 from mayavi.replay.case import block_numbers, read_block, read_bytecodes, read_pre_state
 

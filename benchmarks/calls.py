@@ -11,10 +11,10 @@ from functools import partial
 
 from eth_abi import abi as eth_abi
 
-from benchmarks.position import BORROWER, Call, Position, open_position, seconds_a_call
-from benchmarks.report import Effort, Quantity, Section, Target, timed
-from benchmarks.timing import Timing, count_for, in_turns, seconds_each
-from benchmarks.yardstick import Yardstick, load_yardstick
+from benchmarks.measuring.report import Effort, Quantity, Section, Target, timed
+from benchmarks.measuring.timing import Timing, count_for, in_turns, seconds_each
+from benchmarks.measuring.yardstick import Yardstick, load_yardstick
+from benchmarks.subjects.position import BORROWER, Call, Position, open_position, seconds_a_call
 from mayavi import Fork
 
 ROUNDS = 121

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from eth_abi import abi as eth_abi
 
-from benchmarks.position import ACCOUNT_DATA, BORROWER, SUPPLY
-from benchmarks.report import Effort, Quantity, Row, Section, timed
-from benchmarks.timing import count_for, in_turns, seconds_each
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, timed
+from benchmarks.measuring.timing import count_for, in_turns, seconds_each
+from benchmarks.subjects.position import ACCOUNT_DATA, BORROWER, SUPPLY
 from mayavi.evm.abi.contract import Function
 
 ROUNDS = 21

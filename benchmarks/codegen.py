@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.report import Effort, Quantity, Section, timed
-from benchmarks.timing import count_for, in_turns
+from benchmarks.measuring.report import Effort, Quantity, Section, timed
+from benchmarks.measuring.timing import count_for, in_turns
 from mayavi._kernel import NativeBuilder, NativeCode
 
 ROUNDS = 21

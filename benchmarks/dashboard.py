@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target, Unavailable
 from benchmarks.run_report import ACTIONS, QUICK_ACTIONS, store_run
-from benchmarks.service import ServiceProcess
+from benchmarks.subjects.service import ServiceProcess
 from mayavi.report.output import find_chromium
 from mayavi.sim.store import Store
 

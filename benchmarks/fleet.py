@@ -18,9 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.position import ACCOUNT_DATA, BORROW, BORROWER, REPAY, USDC_E6, VARIABLE_RATE, Position, open_position
-from benchmarks.report import Effort, Quantity, Row, Section, Target, timed
-from benchmarks.timing import in_turns
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target, timed
+from benchmarks.measuring.timing import in_turns
+from benchmarks.subjects.position import (
+    ACCOUNT_DATA,
+    BORROW,
+    BORROWER,
+    REPAY,
+    USDC_E6,
+    VARIABLE_RATE,
+    Position,
+    open_position,
+)
 from mayavi.evm.fleet import SUCCESS, Fleet, Outcome, Program, Template
 
 ROWS = 1_024

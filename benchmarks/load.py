@@ -23,9 +23,9 @@ from typing import Any
 
 import httpx
 
-from benchmarks.report import Effort, Quantity, Row, Section, Target
-from benchmarks.service import PATIENCE_S, TINY, ServiceProcess, wait_for
-from benchmarks.stored_runs import not_once
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target
+from benchmarks.subjects.service import PATIENCE_S, TINY, ServiceProcess, wait_for
+from benchmarks.subjects.stored_runs import not_once
 
 READERS, QUEUED, SECONDS = 200, 20, 60.0
 QUICK_READERS, QUICK_QUEUED, QUICK_SECONDS = 20, 4, 3.0

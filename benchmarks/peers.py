@@ -16,9 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from benchmarks.position import BENCH_CACHE, BORROWER, REPOSITORY, Call, Position, open_position, seconds_a_call
-from benchmarks.report import Effort, Quantity, Row, Section, Unavailable, timed
-from benchmarks.timing import count_for, in_turns
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Unavailable, timed
+from benchmarks.measuring.timing import count_for, in_turns
+from benchmarks.subjects.position import (
+    BENCH_CACHE,
+    BORROWER,
+    REPOSITORY,
+    Call,
+    Position,
+    open_position,
+    seconds_a_call,
+)
 from mayavi.cli.console.output import is_terminal
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.snapshot.contents import WorldContents

@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.position import REPOSITORY
-from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target, Unavailable
+from benchmarks.subjects.position import REPOSITORY
 
 STEPS, QUICK_STEPS = 50_000, 640
 LEAST_SHARE = 0.98

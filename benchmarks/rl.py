@@ -11,10 +11,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.position import open_replica
-from benchmarks.report import Effort, Quantity, Row, Section, Target, require_packages
-from benchmarks.spans import Spans, watch_rows
-from benchmarks.timing import Timing, in_turns
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target, require_packages
+from benchmarks.measuring.spans import Spans, watch_rows
+from benchmarks.measuring.timing import Timing, in_turns
+from benchmarks.subjects.position import open_replica
 
 ROUNDS = 3
 AAVE = "aave"
@@ -34,8 +34,8 @@ def measure(effort: Effort) -> Section:
     require_packages("gymnasium", "ray", "stable_baselines3")
     open_replica()  # built before anything is timed
     section = Section("rl", "environments, one action a row and step, and training")
-    from benchmarks import borrower_steps
     from benchmarks.rl_training import trainings
+    from benchmarks.subjects import borrower_steps
     from mayavi.gym_env.chain_rows import ChainRowsEnv
     from mayavi.gym_env.registry import ENVS
 

@@ -18,11 +18,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.position import REPOSITORY
-from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable
-from benchmarks.spans import Spans, watch_rows
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target, Unavailable
+from benchmarks.measuring.spans import Spans, watch_rows
+from benchmarks.measuring.timing import Timing
 from benchmarks.startup import command, run
-from benchmarks.timing import Timing
+from benchmarks.subjects.position import REPOSITORY
 
 ENV, FREE_ENV = "aave", "free"
 TIMESTEPS, QUICK_TIMESTEPS = 50_000, 2_048
@@ -167,7 +167,7 @@ def trained_on_both(config: dict[str, Any], framework: str, spans: Spans) -> dic
 
 def watch_envs(spans: Spans) -> None:
     """Time the rows of both environments."""
-    from benchmarks.free_env import FREE
+    from benchmarks.subjects.free_env import FREE
     from mayavi.gym_env.registry import ENVS
 
     ENVS[FREE.name] = FREE

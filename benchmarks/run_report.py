@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.report import Effort, Quantity, Row, Section, Target
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target
 from benchmarks.startup import command
 from mayavi.report.output import find_chromium
 from mayavi.sim.rows import ActionRow, KpiRow, RunCounts, RunEnd, RunInfo, SnapshotRow

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import Effort, Quantity, Row, Section, Target, require_packages, timed
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target, require_packages, timed
+from benchmarks.measuring.timing import Timing, in_turns
 from benchmarks.startup import command, run
-from benchmarks.timing import Timing, in_turns
 
 ROWS, QUICK_ROWS = 1_024, 16
 QUICK_HORIZON = 24

@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.report import Effort, Quantity, Row, Section, Unavailable
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Unavailable
 from mayavi.replay.history.node import ReplayNode
 from mayavi.replay.history.scanner import HistoryReport, Scanner
 from mayavi.replay.history.store import HistoryStore

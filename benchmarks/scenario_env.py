@@ -11,9 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.position import open_replica
-from benchmarks.report import Effort, Quantity, Row, Section, require_packages
-from benchmarks.timing import Timing, in_turns
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, require_packages
+from benchmarks.measuring.timing import Timing, in_turns
+from benchmarks.subjects.position import open_replica
 
 ROUNDS = 6
 HORIZON = 12

@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
-from benchmarks.node_evm import act_on_node
-from benchmarks.position import open_replica
-from benchmarks.report import Effort, Quantity, Row, Section, Target, Unavailable, timed
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target, Unavailable, timed
+from benchmarks.measuring.timing import in_turns
 from benchmarks.startup import command, run
-from benchmarks.timing import in_turns
+from benchmarks.subjects.node_evm import act_on_node
+from benchmarks.subjects.position import open_replica
 from mayavi.agents.base import Agent
 from mayavi.agents.liquidation.liquidator import LiquidatorAgent
 from mayavi.agents.trading.arbitrageur import ArbitrageurAgent

@@ -9,10 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.position import ACCOUNT_DATA, BORROW, BORROWER, REPAY, USDC_E6, VARIABLE_RATE, Position, open_position
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target, timed
+from benchmarks.measuring.timing import in_turns
 from benchmarks.replayed import measure_environments
-from benchmarks.report import Effort, Quantity, Row, Section, Target, timed
-from benchmarks.timing import in_turns
+from benchmarks.subjects.position import (
+    ACCOUNT_DATA,
+    BORROW,
+    BORROWER,
+    REPAY,
+    USDC_E6,
+    VARIABLE_RATE,
+    Position,
+    open_position,
+)
 from mayavi import Fork
 from mayavi.evm.abi.contract import Function
 from mayavi.evm.fleet import SUCCESS, Fleet, Program, Template

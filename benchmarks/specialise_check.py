@@ -21,7 +21,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.position import ACCOUNT_DATA, APPROVE, BORROW, BORROWER, REPAY, SUPPLY, VARIABLE_RATE, open_position
+from benchmarks.subjects.position import (
+    ACCOUNT_DATA,
+    APPROVE,
+    BORROW,
+    BORROWER,
+    REPAY,
+    SUPPLY,
+    VARIABLE_RATE,
+    open_position,
+)
 from mayavi.evm.abi.contract import Function
 from mayavi.evm.fleet import Fleet, Program, Template
 from mayavi.evm.fork import Fork

@@ -14,9 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.position import open_position
-from benchmarks.report import Effort, Quantity, Section, Target, timed
-from benchmarks.timing import in_turns, seconds_each
+from benchmarks.measuring.report import Effort, Quantity, Section, Target, timed
+from benchmarks.measuring.timing import in_turns, seconds_each
+from benchmarks.subjects.position import open_position
 from mayavi import Fork
 from mayavi.worlds import market_names, world_names
 from mayavi.worlds.artifacts import ArtifactStore

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.blocks import whole
-from benchmarks.position import REPOSITORY
-from benchmarks.report import Effort, Quantity, Row, Section, Unavailable, timed
-from benchmarks.timing import Timing, in_turns
-from benchmarks.yardstick import Yardstick, load_yardstick
+from benchmarks.measuring.report import Effort, Quantity, Row, Section, Unavailable, timed
+from benchmarks.measuring.timing import Timing, in_turns
+from benchmarks.measuring.yardstick import Yardstick, load_yardstick
+from benchmarks.subjects.position import REPOSITORY
 from mayavi.evm.witness.block_witness import BlockWitness
 from mayavi.replay.witness import witness_files
 

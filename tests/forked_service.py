@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from benchmarks.service import ServiceProcess
+from benchmarks.subjects.service import ServiceProcess
 from tests.command_server import CommandServer
 
 

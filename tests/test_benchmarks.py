@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.measuring.report import Effort, Quantity, Section, Target, timed
+from benchmarks.measuring.timing import Timing, in_turns
 from benchmarks.peer.conversation import creation_code, read_world
 from benchmarks.peers import export
-from benchmarks.position import BORROWER, USDC_E6, open_position
 from benchmarks.replayed import played
-from benchmarks.report import Effort, Quantity, Section, Target, timed
 from benchmarks.sim import every_block
 from benchmarks.specialise_check import main as specialise_check
+from benchmarks.subjects.position import BORROWER, USDC_E6, open_position
 from benchmarks.sweep import main as sweep
-from benchmarks.timing import Timing, in_turns
 from mayavi import Fork
 from mayavi.evm.hashing import keccak256
 from tests.benchmark_command import check_row, run_benchmarks

@@ -7,15 +7,15 @@ from zipfile import ZipFile
 
 import pytest
 
-from benchmarks.device import main as run_device
-from benchmarks.device_paths import main as record_device_paths
-from benchmarks.device_ppo import main as time_device_ppo
-from benchmarks.device_rows import main as run_device_rows
-from benchmarks.device_study import STUDIES
-from benchmarks.device_study import main as study_device
-from benchmarks.device_study import settings as study_settings
-from benchmarks.device_totals import main as compare_totals
-from benchmarks.device_work import main as count_device_work
+from benchmarks.device.calls import main as run_device
+from benchmarks.device.paths import main as record_device_paths
+from benchmarks.device.ppo import main as time_device_ppo
+from benchmarks.device.rows import main as run_device_rows
+from benchmarks.device.study import STUDIES
+from benchmarks.device.study import main as study_device
+from benchmarks.device.study import settings as study_settings
+from benchmarks.device.totals import main as compare_totals
+from benchmarks.device.work import main as count_device_work
 from mayavi.rl.config import TrainConfig, read_config
 from mayavi.rl.training.train import train
 

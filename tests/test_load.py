@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.load import kill_and_resume, load, memory, percentiles
-from benchmarks.service import ServiceProcess
-from benchmarks.stored_runs import not_once
+from benchmarks.subjects.service import ServiceProcess
+from benchmarks.subjects.stored_runs import not_once
 from tests.sim.store.sample_runs import store_run
 
 pytestmark = pytest.mark.slow(3)

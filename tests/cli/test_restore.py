@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.load import not_once
-from benchmarks.service import ServiceProcess, wait_for
+from benchmarks.subjects.service import ServiceProcess, wait_for
 from tests.pages import DOCS, Page
 
 RUNS = 4

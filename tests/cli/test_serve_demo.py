@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from benchmarks.service import wait_for
+from benchmarks.subjects.service import wait_for
 from mayavi.api.demo import EXAMPLES
 from mayavi.api.models.sweeps import SweepSubmission
 from tests.interruption import heed_interruptions

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 from typer.main import get_command
 
-from benchmarks.service import ServiceProcess, wait_for
+from benchmarks.subjects.service import ServiceProcess, wait_for
 from mayavi.cli.app import app_of
 from tests.deploy.dockerfile import Stage, copies, read_stages
 

@@ -17,7 +17,7 @@ import modal
 import pytest
 import uvicorn
 
-from benchmarks.service import ENDED, TINY, wait_for
+from benchmarks.subjects.service import ENDED, TINY, wait_for
 
 KEY = "a-bootstrap-key-of-the-tests"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from benchmarks.service import PATIENCE_S, ServiceProcess, free_port, wait_for
+from benchmarks.subjects.service import PATIENCE_S, ServiceProcess, free_port, wait_for
 from mayavi.client import Client
 from mayavi.errors import ServiceError, ServiceUnreachable
 from tests.pages import DOCS, Page

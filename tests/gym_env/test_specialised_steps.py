@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.position import ACCOUNT_DATA, BORROW, BORROWER, REPAY, SUPPLY, VARIABLE_RATE, Position, open_position
+from benchmarks.subjects.position import (
+    ACCOUNT_DATA,
+    BORROW,
+    BORROWER,
+    REPAY,
+    SUPPLY,
+    VARIABLE_RATE,
+    Position,
+    open_position,
+)
 from mayavi.evm.abi.contract import Function
 from mayavi.evm.fleet import REVERTED, SUCCESS, Fleet, Outcome, Program, Template
 from mayavi.evm.hashing import keccak256

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.timing import Timing
+from benchmarks.measuring.timing import Timing
 from mayavi.portfolio.backtest.history import WITHOUT_INTERVAL
 from mayavi.portfolio.backtest.metrics import METRICS
 from mayavi.statistics.summary import summarise

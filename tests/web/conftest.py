@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.service import ServiceProcess
+from benchmarks.subjects.service import ServiceProcess
 from tests.chromium import launched_chromium, skip_or_fail
 from tests.command_server import fork_server
 from tests.forked_service import ForkedService

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.service import ServiceProcess
+from benchmarks.subjects.service import ServiceProcess
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from benchmarks.service import ServiceProcess
+from benchmarks.subjects.service import ServiceProcess
 from tests.web.conftest import Visit
 from tests.web.visitor import HEIGHT, Visitor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.service import ServiceProcess
+from benchmarks.subjects.service import ServiceProcess
 from tests.web.visitor import Visitor
 
 pytestmark = pytest.mark.slow(2)

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.dashboard import scroll_log
 from benchmarks.run_report import ACTIONS
 from benchmarks.run_report import store_run as store_long_run
-from benchmarks.service import ServiceProcess
+from benchmarks.subjects.service import ServiceProcess
 from mayavi.sim.store import Store
 from tests.sim.store.sample_runs import store_run
 from tests.web.pages_of import PAGES, Stored, address, store_examples

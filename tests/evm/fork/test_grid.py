@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.borrowers import open_borrowers
+from benchmarks.subjects.borrowers import open_borrowers
 from mayavi import Fork
 from mayavi.errors import CallReverted, UnknownName, UsageError
 from mayavi.evm.devices import check_device_name

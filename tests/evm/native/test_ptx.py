@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.device import Failures, operations
+from benchmarks.device.calls import Failures, operations
 from mayavi import _kernel
 from mayavi._kernel import NativeBuilder
 from tests.evm.native.devices import needs_device, without_device

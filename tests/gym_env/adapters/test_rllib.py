@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from benchmarks.free_env import FREE
+from benchmarks.subjects.free_env import FREE
 from mayavi.errors import UnknownName
 from mayavi.gym_env.adapters.rllib import create, environment, register, vectorize_mode
 from mayavi.gym_env.adapters.single import MayaviEnv

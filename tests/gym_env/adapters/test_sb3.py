@@ -16,7 +16,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from benchmarks.free_env import FREE, FreeConfig, FreeEnv
+from benchmarks.subjects.free_env import FREE, FreeConfig, FreeEnv
 from mayavi.errors import UsageError
 from mayavi.gym_env.adapters.sb3 import RowsVecEnv, make_sb3
 from mayavi.gym_env.adapters.single import MayaviEnv

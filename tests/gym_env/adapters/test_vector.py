@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from benchmarks.free_env import FreeConfig, FreeEnv
+from benchmarks.subjects.free_env import FreeConfig, FreeEnv
 from mayavi.gym_env.adapters.single import MayaviEnv
 from mayavi.gym_env.adapters.vector import MayaviVectorEnv
 

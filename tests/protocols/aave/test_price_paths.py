@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.borrowers import open_borrowers
+from benchmarks.subjects.borrowers import open_borrowers
 from mayavi.errors import BadArgument, UsageError
 from mayavi.evm.units import WAD
 from mayavi.protocols import AaveV3

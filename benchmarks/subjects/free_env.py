@@ -20,7 +20,7 @@ from mayavi.gym_env.configuration import EnvConfig
 from mayavi.gym_env.registry import Entry
 from mayavi.gym_env.rows import Floats, Observations, Rows, RowsEnv
 
-FREE = Entry("free", "mayavi/Free-v0", "benchmarks.free_env:FreeEnv", "nothing happens, at once")
+FREE = Entry("free", "mayavi/Free-v0", "benchmarks.subjects.free_env:FreeEnv", "nothing happens, at once")
 
 
 class FreeConfig(EnvConfig):

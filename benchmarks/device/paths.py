@@ -1,6 +1,6 @@
-"""Record what `benchmarks/device.py` runs: account data of many borrowers, one repayment and one loan.
+"""Record what `benchmarks/device/calls.py` runs: account data of many borrowers, one repayment and one loan.
 
-python -m benchmarks.device_paths device_data --accounts 84000
+python -m benchmarks.device.paths device_data --accounts 84000
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.borrowers import open_borrowers
-from benchmarks.device import CALM, Limbs, hostile, limbs
-from benchmarks.position import BORROWER, Call, Position, open_position
+from benchmarks.device.calls import CALM, Limbs, hostile, limbs
+from benchmarks.subjects.borrowers import open_borrowers
+from benchmarks.subjects.position import BORROWER, Call, Position, open_position
 from mayavi import Fork
 from mayavi._kernel import PathRecorder
 from mayavi.evm.words import to_words

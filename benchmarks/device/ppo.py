@@ -1,9 +1,9 @@
 """PPO with rows and network on a GPU: steps a second from end to end, and a long training with its evaluation.
 
-    python benchmarks/device_ppo.py                          # 64 × 64, four epochs, 65,536 and 262,144 rows
-    python benchmarks/device_ppo.py --stand-in               # the learner alone, on an environment of a few operations
-    python benchmarks/device_ppo.py --steps 1e9 --rows 65536 --minibatches 24 --seed 1    # and evaluates it
-    python benchmarks/device_ppo.py --twice --rows 65536     # the same weights again, and after an interruption?
+    python benchmarks/device/ppo.py                          # 64 × 64, four epochs, 65,536 and 262,144 rows
+    python benchmarks/device/ppo.py --stand-in               # the learner alone, on an environment of a few operations
+    python benchmarks/device/ppo.py --steps 1e9 --rows 65536 --minibatches 24 --seed 1    # and evaluates it
+    python benchmarks/device/ppo.py --twice --rows 65536     # the same weights again, and after an interruption?
 
 Needs torch, NumPy, gymnasium and pydantic, and a world: `--source snapshot:FILE` where no contracts are built.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 import torch

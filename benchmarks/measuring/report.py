@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from benchmarks.timing import Timing
+from benchmarks.measuring.timing import Timing
 from mayavi.errors import MayaviError
 
 SCALES = {"ns": 1e9, "µs": 1e6, "ms": 1e3, "s": 1.0}

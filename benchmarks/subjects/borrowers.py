@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from itertools import product
 
-from benchmarks.position import ACCOUNT_DATA, open_replica
+from benchmarks.subjects.position import ACCOUNT_DATA, open_replica
 from mayavi import Fork
 from mayavi.evm.hashing import keccak256
 from mayavi.protocols import AaveV3

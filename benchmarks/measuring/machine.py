@@ -11,7 +11,7 @@ from pathlib import Path
 
 import mayavi
 from benchmarks.peers import PEERS, installed_version
-from benchmarks.position import REPOSITORY
+from benchmarks.subjects.position import REPOSITORY
 
 
 def describe_machine() -> dict[str, str]:

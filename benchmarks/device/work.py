@@ -1,10 +1,10 @@
-"""`python -m benchmarks.device_work`: what bounds an environment's kernels on a GPU.
+"""`python -m benchmarks.device.work`: what bounds an environment's kernels on a GPU.
 
-    python -m benchmarks.device_work --env aave --rows 2048 --steps 6 --rate 440e6 --registers 128 168 96 80
+    python -m benchmarks.device.work --env aave --rows 2048 --steps 6 --rate 440e6 --registers 128 168 96 80
 
 Runs the kernels in the emulator and counts, for each part of a step: PTX instructions of a row, those that its warp
 issues (rows on other paths make it wait), bytes of memory. With `--rate`, the steps a second that
-`benchmarks.device_rows` measured on a GPU for the kernels alone, it prints the share of an H200's peaks; with
+`benchmarks.device.rows` measured on a GPU for the kernels alone, it prints the share of an H200's peaks; with
 `--registers`, those that the driver gave each part, how many warps an SM holds.
 """
 
@@ -14,7 +14,7 @@ import argparse
 import sys
 from dataclasses import dataclass
 
-from benchmarks.device_rows import drawing
+from benchmarks.device.rows import drawing
 from mayavi.gym_env.device.rows import DeviceRows
 
 LANES = 32

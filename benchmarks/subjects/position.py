@@ -11,7 +11,7 @@ from pathlib import Path
 from mayavi import Fork
 from mayavi.evm.abi.contract import Function
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 BENCH_CACHE = REPOSITORY / ".cache" / "bench"
 
 BORROWER = bytes.fromhex("b0220e2000000000000000000000000000000001")

@@ -1,8 +1,8 @@
 """Recorded calls on a GPU: equal to the processor to the bit, how fast, and twenty billion account data.
 
-    python benchmarks/device.py [--device cuda] [--data device_data]
+    python benchmarks/device/calls.py [--device cuda] [--data device_data]
 
-Needs NumPy and the built kernel alone. `benchmarks/device_paths.py` records what it runs.
+Needs NumPy and the built kernel alone. `benchmarks/device/paths.py` records what it runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 Limbs = NDArray[np.uint64]
 LT, SUB, AND, SHL, SHR, SAR = 0x10, 0x03, 0x16, 0x1B, 0x1C, 0x1D
 PURE = [*range(0x01, 0x0C), *range(0x10, 0x1F)]
@@ -337,7 +337,7 @@ def merged(device: str, failures: Failures, count: int = 2_000) -> None:
     """Run a grid of borrowers under crashes and hostile prices, and every call of it in the interpreter."""
     sys.path[:0] = [str(Path(__file__).resolve().parent / "tree"), str(REPOSITORY)]
     try:
-        from benchmarks.borrowers import open_borrowers
+        from benchmarks.subjects.borrowers import open_borrowers
         from mayavi.evm.fork import grid as grids
     except ImportError as error:
         print(f"grid: not tried without the package ({error})")

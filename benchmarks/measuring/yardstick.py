@@ -17,8 +17,8 @@ import zipfile
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from benchmarks.position import BENCH_CACHE, REPOSITORY
-from benchmarks.report import Unavailable
+from benchmarks.measuring.report import Unavailable
+from benchmarks.subjects.position import BENCH_CACHE, REPOSITORY
 
 BUILD = ["build", "--release", "--locked", "--features", "extension-module,bench", "--compatibility", "off"]
 

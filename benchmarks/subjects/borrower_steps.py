@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.report import Effort, Quantity, Row, Section
-from benchmarks.timing import in_turns
+from benchmarks.measuring.report import Effort, Quantity, Row, Section
+from benchmarks.measuring.timing import in_turns
 from mayavi.gym_env.lending.env import LendingRowsEnv
 from mayavi.gym_env.registry import make_rows
 

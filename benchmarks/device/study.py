@@ -1,7 +1,7 @@
 """Study of docs/studies/gpu.md: what more steps on a GPU buy, against Stable-Baselines3's policies and the optimum.
 
-    python benchmarks/device_study.py train gpu.zip --seeds 1,2,3            # on a machine with a GPU
-    python benchmarks/device_study.py evaluate gpu.zip --rivals FOLDER       # anywhere; prints the tables of the page
+    python benchmarks/device/study.py train gpu.zip --seeds 1,2,3            # on a machine with a GPU
+    python benchmarks/device/study.py evaluate gpu.zip --rivals FOLDER       # anywhere; prints the tables of the page
 
 Every number of steps is a training of its own, whose learning rate falls to zero at its end: a checkpoint in the middle
 of a longer training would be judged with a learning rate that is still high. `train` needs torch, NumPy, gymnasium and
@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZipFile
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
@@ -250,7 +250,7 @@ def draw(found: Sequence[Judged], picture: Path) -> None:
     axes.set(xscale="log", yscale="symlog", xlabel="steps of a training", ylabel="regret, millionths of the wealth")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
-    figure.savefig(picture, metadata={"Date": None, "Creator": "benchmarks/device_study.py"})
+    figure.savefig(picture, metadata={"Date": None, "Creator": "benchmarks/device/study.py"})
     print(f"\nwrote {picture}")
 
 

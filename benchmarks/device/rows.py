@@ -1,6 +1,6 @@
-"""`python -m benchmarks.device_rows`: steps of an environment's rows on a GPU, compared with the processor.
+"""`python -m benchmarks.device.rows`: steps of an environment's rows on a GPU, compared with the processor.
 
-    python -m benchmarks.device_rows --env aave-shock --rows 65536 262144 [--style bucket=65536,threads=256 …]
+    python -m benchmarks.device.rows --env aave-shock --rows 65536 262144 [--style bucket=65536,threads=256 …]
 
 Prints how many paths the kernels have, what compiling them took, registers, steps a second in all and of the kernels
 alone, the share of steps that the processor had to play, and EXACT if all compared rows are equal to the environment on

@@ -1,6 +1,6 @@
 """From how many scenarios on a GPU gains: account data of borrowers on price paths, on the processor and on a device.
 
-    python -m benchmarks.device_totals --accounts 100,1000,10000 --scenarios 1,10,100,1000,10000
+    python -m benchmarks.device.totals --accounts 100,1000,10000 --scenarios 1,10,100,1000,10000
 
 A device first needs what every account reads, which takes the processor longer than to call the view for it, and code,
 which the driver compiles. So a state that is read once is the processor's. Every sum is compared. The processor makes
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.borrowers import open_borrowers
+from benchmarks.subjects.borrowers import open_borrowers
 from mayavi import Fork
 from mayavi.errors import MayaviError
 from mayavi.protocols import AaveV3

@@ -1,0 +1,1 @@
+"""Benchmarks of rows and trainings on a GPU."""

@@ -1,0 +1,1 @@
+"""What benchmarks measure: positions, populations, stored runs, environments and services."""
