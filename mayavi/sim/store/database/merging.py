@@ -112,8 +112,7 @@ def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged
     note_state(folder.path)
     folder.drop([*done, *todo])
     folder.forget_removed(removed)
-    for run in ended:
-        folder.close_live(run.run_id)
+    folder.end_dead(ended)
     folder.delete_leftovers()
     return Merged(len(todo), len(left), "damaged, no space left, or for the next merge" if left else "")
 
