@@ -70,6 +70,8 @@ class AaveV3:
     unknown_hint: ClassVar[str] = "give the address of its pool, or open a fork of a chain that has one"
     token_words: ClassVar[tuple[int, int]] = (8, 10)
     """Positions of the aToken and of the variable debt token in the output of `getReserveData`, in words."""
+    rate_words: ClassVar[tuple[int, int]] = (2, 4)
+    """Positions of the supply rate and of the variable borrow rate in it."""
 
     def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
         require_fork(fork, type(self).__name__)
