@@ -97,16 +97,15 @@ class AaveFigures:
 
     def __init__(self, market: AaveV3, assets: Sequence[str] | None = None) -> None:
         self.market, self.name = market, market.prefix
-        self._assets = assets
+        self._oracle: Any = market.oracle
+        chosen = None if assets is None else tuple(assets)
+        # Read now and not on use: runs that begin in the same world share what they read before they write.
+        key = "reserves", market.pool.address, chosen
+        self._reserves = market.fork.read_once(key, lambda: self._read_reserves(chosen))
 
-    @cached_property
-    def _reserves(self) -> list[_Reserve]:
-        chosen = None if self._assets is None else tuple(self._assets)
-        return self.market.fork.read_once(("reserves", self.market.pool.address, chosen), self._read_reserves)
-
-    def _read_reserves(self) -> list[_Reserve]:
+    def _read_reserves(self, assets: tuple[str, ...] | None) -> list[_Reserve]:
         market = self.market
-        chosen = market.pool.getReservesList() if self._assets is None else map(market.address_of, self._assets)
+        chosen = market.pool.getReservesList() if assets is None else map(market.address_of, assets)
         return [self._read_reserve(Erc20(market.fork, address)) for address in chosen]
 
     def _read_reserve(self, token: Erc20) -> _Reserve:
@@ -128,10 +127,6 @@ class AaveFigures:
             available=available,
             deficit=(pool.address, pool.getReserveDeficit.encode(address)) if generation.deficits else None,
         )
-
-    @cached_property
-    def _oracle(self) -> Any:
-        return self.market.oracle
 
     def prices_usd_e8(self, tokens: Sequence[bytes]) -> dict[bytes, int]:
         """Return the oracle prices of `tokens`, without those it does not price."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _MOST_BYTES = 64 * 1024 * 1024
-_SMALL_BYTES = 1024 * 1024
+_SMALL_BYTES = 16 * 1024 * 1024
 """Bytes of segments below which starting threads takes longer than they save."""
 _SPARE_BYTES = 1024 * 1024
 _PAUSE_S = 0.005
