@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import repeat
-from operator import truediv
 from typing import TYPE_CHECKING
 
 from mayavi.errors import UsageError
@@ -66,6 +66,12 @@ def _rows(moment: tuple[int, int, int], figures: list[Figure]) -> list[SnapshotR
     if not figures:
         return []
     subjects, metrics, values, units = zip(*figures, strict=True)
-    numbers = map(truediv, values, map(unit_size, units))
-    columns = (*map(repeat, moment), subjects, metrics, map(str, values), numbers, units)
+    texts, numbers = zip(*map(_scaled, values, units), strict=True)
+    columns = (*map(repeat, moment), subjects, metrics, texts, numbers, units)
     return list(map(snapshot_row, zip(*columns)))  # noqa: B905  # repeats do not end
+
+
+@lru_cache(maxsize=1 << 14, typed=True)
+def _scaled(value: int, unit: str) -> tuple[str, float]:
+    """Return a figure as text and as a number; nine of ten figures of a sweep were there before."""
+    return str(value), value / unit_size(unit)
