@@ -217,7 +217,7 @@ class Scheduler:
         answers: dict[str, StepResult] = {}
         with self._timed("agents"), world.observing():
             before, snapshot = fork.marker, fork.snapshot()
-            for agent in sorted(block.agents, key=lambda each: each.name):
+            for agent in block.by_name:
                 try:
                     answers[agent.name] = _checked_answer(agent.step(world, world.step))
                     if fork.marker != before:
