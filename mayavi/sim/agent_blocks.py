@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mayavi.agents.base import Agent
 from mayavi.errors import UsageError
@@ -16,10 +16,13 @@ class AgentBlock:
 
     name: str
     agents: tuple[Agent, ...]
+    by_name: tuple[Agent, ...] = field(init=False, repr=False, compare=False)
+    """Agents sorted by name, the order in which they observe."""
 
     def __init__(self, name: str, agents: Sequence[Agent]) -> None:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "agents", tuple(agents))
+        object.__setattr__(self, "by_name", tuple(sorted(agents, key=lambda agent: agent.name)))
 
 
 def checked_blocks(world: WorldState, blocks: Sequence[AgentBlock]) -> tuple[AgentBlock, ...]:

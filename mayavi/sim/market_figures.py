@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from mayavi.protocols.uniswap.pool import UniswapV3Pool
     from mayavi.sim.world_state import WorldState
 
+_Call = tuple[bytes, bytes]
+"""Address of a contract, and calldata."""
 _SCALES = {"ray": 27, "wad": 18, "usd_e8": 8, "eth_e8": 8, "bps": 4}
 
 
@@ -68,13 +70,22 @@ class Reader(Protocol):
 
 
 class _Reserve(NamedTuple):
-    """What does not change about a reserve, and the calldata that reads the rest."""
+    """What does not change about a reserve, and the calls that read the rest."""
 
     subject: str
     address: bytes
-    fixed: Any
-    decimals: int
-    calldata: bytes
+    unit: str
+    whole: int
+    """Smallest units of one token."""
+    data: bytes
+    """Calldata of the pool's `getReserveData`."""
+    price: bytes
+    """Calldata of the oracle's `getAssetPrice`."""
+    supplied: _Call
+    borrowed: tuple[_Call, ...]
+    """One for each of its debt tokens."""
+    available: _Call
+    deficit: _Call | None
 
 
 class AaveFigures:
@@ -86,76 +97,77 @@ class AaveFigures:
 
     def __init__(self, market: AaveV3, assets: Sequence[str] | None = None) -> None:
         self.market, self.name = market, market.prefix
-        self._assets = assets
+        self._oracle: Any = market.oracle
+        chosen = None if assets is None else tuple(assets)
+        # Read now and not on use: runs that begin in the same world share what they read before they write.
+        key = "reserves", market.pool.address, chosen
+        self._reserves = market.fork.read_once(key, lambda: self._read_reserves(chosen))
 
-    @cached_property
-    def _reserves(self) -> list[_Reserve]:
-        chosen = None if self._assets is None else tuple(self._assets)
-        return self.market.fork.read_once(("reserves", self.market.pool.address, chosen), self._read_reserves)
-
-    def _read_reserves(self) -> list[_Reserve]:
+    def _read_reserves(self, assets: tuple[str, ...] | None) -> list[_Reserve]:
         market = self.market
-        chosen = market.pool.getReservesList() if self._assets is None else map(market.address_of, self._assets)
-        tokens = [Erc20(market.fork, address) for address in chosen]
-        encode = market.pool.getReserveData.encode
-        return [
-            _Reserve(
-                f"{self.name}.{each.symbol}",
-                each.address,
-                market.reserve_data(each.address),
-                each.decimals,
-                encode(each.address),
-            )
-            for each in tokens
-        ]
+        chosen = market.pool.getReservesList() if assets is None else map(market.address_of, assets)
+        return [self._read_reserve(Erc20(market.fork, address)) for address in chosen]
 
-    @cached_property
-    def _oracle(self) -> Any:
-        return self.market.oracle
+    def _read_reserve(self, token: Erc20) -> _Reserve:
+        pool, generation = self.market.pool, self.market.generation
+        address, fixed = token.address, self.market.reserve_data(token.address)
+        debts = [each for each in (fixed.variableDebtToken, fixed.stableDebtToken) if each != ZERO_ADDRESS]
+        available = address, BALANCE_OF + fixed.aToken.rjust(32, b"\0")
+        if generation.virtual_balance:
+            available = pool.address, pool.getVirtualUnderlyingBalance.encode(address)
+        return _Reserve(
+            subject=f"{self.name}.{token.symbol}",
+            address=address,
+            unit=f"e{token.decimals}",
+            whole=int(10**token.decimals),
+            data=pool.getReserveData.encode(address),
+            price=self._oracle.getAssetPrice.encode(address),
+            supplied=(fixed.aToken, TOTAL_SUPPLY),
+            borrowed=tuple((each, TOTAL_SUPPLY) for each in debts),
+            available=available,
+            deficit=(pool.address, pool.getReserveDeficit.encode(address)) if generation.deficits else None,
+        )
 
     def prices_usd_e8(self, tokens: Sequence[bytes]) -> dict[bytes, int]:
         """Return the oracle prices of `tokens`, without those it does not price."""
         encode = self._oracle.getAssetPrice.encode
-        answers = self.market.fork.call_many(self._oracle.address, [encode(each) for each in tokens], check=False)
-        read = ((token, int.from_bytes(answer)) for token, answer in zip(tokens, answers, strict=True) if answer)
-        return {token: price for token, price in read if price}
+        prices = zip(tokens, self._prices([encode(each) for each in tokens]), strict=True)
+        return {token: price for token, price in prices if price}
 
-    def _available(self, fork: Fork, address: bytes, a_token: bytes) -> int:
-        if self.market.generation.virtual_balance:
-            return self.market.available(address, a_token)
-        return _balance(fork, address, a_token)
+    def _prices(self, calls: list[bytes]) -> list[int]:
+        """Return what the oracle answers, 0 for tokens that it does not price."""
+        answers = self.market.fork.call_many(self._oracle.address, calls, check=False)
+        return [int.from_bytes(answer) if answer else 0 for answer in answers]
 
-    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> list[Figure]:
         """Read the figures of each reserve, then the totals of the market."""
         del worth
-        fork, decode = world.fork, self.market.pool.getReserveData.function.decode
-        outputs = fork.call_many(self.market.pool.address, [each.calldata for each in self._reserves])
-        prices = self.prices_usd_e8([each.address for each in self._reserves])
+        fork, reserves = world.fork, self._reserves
+        supply_rate, borrow_rate = (slice(32 * word, 32 * word + 32) for word in self.market.rate_words)
+        outputs = fork.call_many(self.market.pool.address, [each.data for each in reserves])
+        prices = self._prices([each.price for each in reserves])
         totals = {"supplied": 0, "borrowed": 0, "tvl": 0}
-        for (subject, address, fixed, decimals, _), output in zip(self._reserves, outputs, strict=True):
-            data, unit = decode(output), f"e{decimals}"
-            supplied = _supply(fork, fixed.aToken)
-            borrowed = _supply(fork, fixed.variableDebtToken)
-            if fixed.stableDebtToken != ZERO_ADDRESS:
-                borrowed += _supply(fork, fixed.stableDebtToken)
-            available = self._available(fork, address, fixed.aToken)
+        figures = []
+        for each, data, price in zip(reserves, outputs, prices, strict=True):
+            subject, unit = each.subject, each.unit
+            supplied, available = _number(fork, each.supplied), _number(fork, each.available)
+            borrowed = sum([_number(fork, debt) for debt in each.borrowed])
             total = borrowed + available
-            yield figure((subject, "supplied", supplied, unit))
-            yield figure((subject, "borrowed", borrowed, unit))
-            yield figure((subject, "available", available, unit))
-            yield figure((subject, "utilisation", borrowed * RAY // total if total else 0, "ray"))
-            yield figure((subject, "supply_rate", data.liquidityRate, "ray"))
-            yield figure((subject, "borrow_rate", data.variableBorrowRate, "ray"))
-            deficit = self.market.deficit(address)
-            if deficit is not None:
-                yield figure((subject, "deficit", deficit, unit))
-            price = prices.get(address)
-            if price is not None:
-                yield figure((subject, "price", price, "usd_e8"))
+            figures += [
+                figure((subject, "supplied", supplied, unit)),
+                figure((subject, "borrowed", borrowed, unit)),
+                figure((subject, "available", available, unit)),
+                figure((subject, "utilisation", borrowed * RAY // total if total else 0, "ray")),
+                figure((subject, "supply_rate", int.from_bytes(data[supply_rate]), "ray")),
+                figure((subject, "borrow_rate", int.from_bytes(data[borrow_rate]), "ray")),
+            ]
+            if each.deficit is not None:
+                figures.append(figure((subject, "deficit", _number(fork, each.deficit), unit)))
+            if price:
+                figures.append(figure((subject, "price", price, "usd_e8")))
                 for name, amount in (("supplied", supplied), ("borrowed", borrowed), ("tvl", available)):
-                    totals[name] += amount * price // 10**decimals
-        for name, value in totals.items():
-            yield Figure(self.name, name, value, "usd_e8")
+                    totals[name] += amount * price // each.whole
+        return [*figures, *(figure((self.name, name, value, "usd_e8")) for name, value in totals.items())]
 
 
 class CompoundFigures:
@@ -300,8 +312,8 @@ def _held(
         yield Figure(name, "tvl", held, "usd_e8")
 
 
-def _supply(fork: Any, token: bytes) -> int:
-    return int.from_bytes(fork.call(token, TOTAL_SUPPLY))
+def _number(fork: Fork, call: _Call) -> int:
+    return int.from_bytes(fork.call(*call))
 
 
 def _balance(fork: Any, token: bytes, holder: bytes) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from mayavi.errors import UsageError
@@ -37,15 +39,12 @@ class MarketSnapshotHook(Hook):
         del actions
         if (world.step + 1) % self.every and world.step != self.last:
             return []
-        moment = world.step, world.fork.block_number, world.fork.timestamp
-        prices = self._prices()
-        figures = [figure for reader in self.readers for figure in reader.read(world, prices.get)]
+        worth, figures = self._prices().get, list[Figure]()
+        for reader in self.readers:
+            figures += reader.read(world, worth)
         self._figures, self._latest = figures, None
         self.first = self.first or self.latest
-        return [
-            snapshot_row((*moment, subject, metric, str(value), value / unit_size(unit), unit))
-            for subject, metric, value, unit in figures
-        ]
+        return _rows((world.step, world.fork.block_number, world.fork.timestamp), figures)
 
     @property
     def latest(self) -> dict[tuple[str, str], Figure]:
@@ -60,3 +59,19 @@ class MarketSnapshotHook(Hook):
             pools = [each for each in self.readers if isinstance(each, UniswapFigures | CurveFigures)]
             self._tokens = sorted({token for pool in pools for token in pool.tokens})
         return market.prices_usd_e8(self._tokens) if market and self._tokens else {}
+
+
+def _rows(moment: tuple[int, int, int], figures: list[Figure]) -> list[SnapshotRow]:
+    """Return the rows of all figures at once, without code of Python's own for each."""
+    if not figures:
+        return []
+    subjects, metrics, values, units = zip(*figures, strict=True)
+    texts, numbers = zip(*map(_scaled, values, units), strict=True)
+    columns = (*map(repeat, moment), subjects, metrics, texts, numbers, units)
+    return list(map(snapshot_row, zip(*columns)))  # noqa: B905  # repeats do not end
+
+
+@lru_cache(maxsize=1 << 14, typed=True)
+def _scaled(value: int, unit: str) -> tuple[str, float]:
+    """Return a figure as text and as a number; nine of ten figures of a sweep were there before."""
+    return str(value), value / unit_size(unit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,26 +40,29 @@ class PopulationFigures:
         self._places: tuple[bytes, ...] = ()
         self.unit = "eth_e8" if not isinstance(market, AaveV3) and market.quote == "ETH" else "usd_e8"
 
-    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> Iterator[Figure]:
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> list[Figure]:
         """Read the figures of the population, then of single accounts."""
         del worth
         columns = self.columns(world)
         summary = _summary_of_few if len(self.accounts) <= _FEW else _summary
         values, lowest = summary(*columns)
-        yield figure((self.name, "accounts", len(self.accounts), "count"))
-        for metric, value in zip(_SUMMED, values, strict=True):
-            yield figure((self.name, metric, value, self.unit if metric in _VALUES else "count"))
+        figures = [figure((self.name, "accounts", len(self.accounts), "count"))]
+        figures += [
+            figure((self.name, metric, value, self.unit if metric in _VALUES else "count"))
+            for metric, value in zip(_SUMMED, values, strict=True)
+        ]
         if lowest is not None:
-            yield figure((self.name, "health_factor_lowest", lowest, "wad"))
+            figures.append(figure((self.name, "health_factor_lowest", lowest, "wad")))
         named = self.accounts if world.step < 0 else self.traced
         if named:
             collateral, debt, factors = (column.tolist() for column in columns)
-        for name in named:
-            row = self._rows[name]
-            yield figure((name, "collateral", collateral[row], self.unit))
-            yield figure((name, "debt", debt[row], self.unit))
+        for account in named:
+            row = self._rows[account]
+            figures.append(figure((account, "collateral", collateral[row], self.unit)))
+            figures.append(figure((account, "debt", debt[row], self.unit)))
             if debt[row]:
-                yield figure((name, "health_factor", factors[row], "wad"))
+                figures.append(figure((account, "health_factor", factors[row], "wad")))
+        return figures
 
     def columns(self, world: WorldState) -> tuple[Any, Any, Any]:
         """Return collateral, debt and health factor of all accounts as arrays of 64-bit integers."""

@@ -82,6 +82,7 @@ class Scheduler:
         self.priority_fee_wei = priority_fee_wei
         self.native_wei = native_wei
         self.hooks = tuple(hooks)
+        self._block_hooks = [each for each in self.hooks if _watches_blocks(each)]
         self.halt_on_exception = halt_on_exception
         self.record_rests = record_rests
         self.tally = RunTally() if tally is None else tally
@@ -194,9 +195,9 @@ class Scheduler:
                 self._record(row, exception, actions)
                 position += 1
         self._busy = self._busy or any(row.status == "success" and row.position >= 0 for row in actions[start:])
-        if self.hooks:
+        if self._block_hooks:
             with self._observing("hooks"):
-                for hook in self.hooks:
+                for hook in self._block_hooks:
                     hook.after_block(world, block.name, actions[start:])
 
     def _has_room(self, queued: QueuedIntent) -> bool:
@@ -216,7 +217,7 @@ class Scheduler:
         answers: dict[str, StepResult] = {}
         with self._timed("agents"), world.observing():
             before, snapshot = fork.marker, fork.snapshot()
-            for agent in sorted(block.agents, key=lambda each: each.name):
+            for agent in block.by_name:
                 try:
                     answers[agent.name] = _checked_answer(agent.step(world, world.step))
                     if fork.marker != before:
@@ -285,6 +286,10 @@ def finish(parts: Generator[None, None, R]) -> R:
         except StopIteration as end:
             result: R = end.value
             return result
+
+
+def _watches_blocks(hook: Hook) -> bool:
+    return getattr(hook.after_block, "__func__", None) is not Hook.after_block
 
 
 def _checked_answer(answer: object) -> StepResult:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from mayavi import Fork, ether
 from mayavi.agents.base import StepResult, World
 from mayavi.errors import UsageError
+from mayavi.evm.abi.interface import Interface
 from mayavi.protocols import AaveV3, CompoundV3, CurveStableSwap, PriceFeed, SparkLend, UniswapV3
+from mayavi.protocols.aave_v2.market import AaveV2
 from mayavi.protocols.tokens import Erc20
 from mayavi.sim.market_figures import (
     AaveFigures,
@@ -55,6 +57,24 @@ def test_a_reserve_is_what_the_adapter_says(fork: Fork, market: type[AaveV3]) ->
         assert {metric: read[subject, metric].value for metric in expected} == expected
     held = sum(each.available * each.price_usd_e8 // 10**each.decimals for each in aave.reserves())
     assert read[aave.prefix, "tvl"] == Figure(aave.prefix, "tvl", held, "usd_e8")
+
+
+@pytest.mark.parametrize(("market", "fields"), [(AaveV3, 15), (SparkLend, 15), (AaveV2, 12)])
+def test_rates_are_where_the_pool_puts_them(market: type[AaveV3], fields: int) -> None:
+    words = b"".join(number.to_bytes(32) for number in range(1, fields + 1))
+    data = Interface.of(market.pool_abi).function("getReserveData").decode(words)
+    assert (data.liquidityRate - 1, data.variableBorrowRate - 1) == market.rate_words
+
+
+def test_readers_of_the_same_world_share_what_does_not_change(fork: Fork) -> None:
+    first = AaveFigures(AaveV3(fork), ["WETH", "USDC"])
+    copy = fork.copy(share_reads=True)
+    second = AaveFigures(AaveV3(copy), ["WETH", "USDC"])
+    assert second._reserves is first._reserves
+    copy.deal("WETH", bytes(19) + b"\x11", 5)
+    third = AaveFigures(AaveV3(copy), ["WETH", "USDC"])
+    assert third._reserves is not first._reserves
+    assert third._reserves == first._reserves
 
 
 def test_a_compound_market_is_what_the_adapter_says(fork: Fork) -> None:

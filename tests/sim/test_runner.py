@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 
+import numpy as np
 import pytest
 
 from mayavi import Fork
@@ -58,6 +61,27 @@ def test_a_run_hands_over_every_step_and_ends_finished(fork: Fork) -> None:
     assert [row.step for row in recorder.actions] == [0, 0, 1, 1, 2, 2]
     assert [row.value for row in recorder.snapshots] == ["-1", "0", "1", "2"]
     assert end.final_world_digest == fork.digest()
+
+
+NUMBERS = (0.0, -0.0, 0.0, 1.0, 1e300, 0.1 + 0.2, -2.5, 1.0)
+
+
+@pytest.mark.parametrize("numbers", [NUMBERS, (*NUMBERS, 1), (np.float64(0.5),)])
+def test_figures_are_hashed_as_lines_of_json(numbers: tuple[float, ...]) -> None:
+    rows = [
+        SnapshotRow(step % 3, 10**9, 7, f'a "{step}" % ü', "%d\n", f"-{step}\\", number, "%")
+        for step, number in enumerate(numbers)
+    ]
+    lines = (json.dumps(["SnapshotRow", *row], ensure_ascii=False, separators=(",", ":")) for row in rows)
+    expected = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    for _ in range(2):
+        digest = RowsDigest()
+        digest.add(rows)
+        assert digest.hexdigest() == expected
+    one_by_one = RowsDigest()
+    for row in rows:
+        one_by_one.add([row])
+    assert one_by_one.hexdigest() == expected
 
 
 def test_the_digest_is_that_of_the_rows_as_they_were_handed_over(fork: Fork) -> None:

@@ -39,11 +39,11 @@ class AaveLendingAccount:
     def __init__(self, lending: AaveLending, address: bytes) -> None:
         self.account: AaveAccount = lending.market.account(address)
         self.address = address
-        self._asset, self._rules = lending.asset, lending.market.rules
+        self._asset, self._rules = lending.asset, lending.rules
 
     def supply(self, asset: str, amount: int) -> Receipt:
         """Supply `amount` as collateral."""
-        return self.account.supply(asset, amount)
+        return self.account.supply(self._asset(asset).address, amount)
 
     def withdraw(self, asset: str, amount: int | None = None) -> Receipt:
         """Withdraw `amount` of collateral, or all."""
@@ -91,6 +91,8 @@ class AaveLending:
 
     def __init__(self, market: AaveV3) -> None:
         self.market = market
+        self.rules = market.rules
+        """Rules of the pool's code."""
         market.remember_tokens()
         self.name = market.prefix
         self.quote = "USD"
@@ -107,7 +109,7 @@ class AaveLending:
         if found is None:
             address = self.market.address_of(symbol)
             data = self.market.reserve_data(address)
-            tokens = Erc20(self.fork, data.aToken), Erc20(self.fork, data.variableDebtToken)
+            tokens = self.market.a_token(address), self.market.variable_debt_token(address)
             decimals = Configuration.of(data.configuration).decimals
             found = self._assets[symbol] = Asset(address, data.id, decimals, *tokens)
         return found
@@ -118,7 +120,7 @@ class AaveLending:
 
     def healths(self, addresses: Sequence[bytes]) -> Healths:
         """Return the health of many accounts in one read."""
-        data, rules = self.market.account_data(addresses), self.market.rules
+        data, rules = self.market.account_data(addresses), self.rules
         return Healths(data.health_factor_wad, lambda row: _health(data[row], rules))
 
     def price_e8(self, asset: str) -> int:
@@ -141,7 +143,7 @@ class AaveLending:
 
     def loan_of(self, asset: str, value_e8: int) -> int:
         """Return the largest loan worth at most `value_e8`; debts are stored in scaled shares, which are rounded."""
-        rules = self.market.rules
+        rules = self.rules
         most = rules.largest_debt(value_e8, self.price_e8(asset), int(10 ** self.decimals(asset)))
         index: int = self.market.pool.getReserveNormalizedVariableDebt(self.asset(asset).address)
         amount = most
@@ -152,7 +154,7 @@ class AaveLending:
     def least_repayment(self, asset: str) -> int:
         """Return the smallest repayment of `asset` that the pool takes while more is owed."""
         index: int = self.market.pool.getReserveNormalizedVariableDebt(self.asset(asset).address)
-        return self.market.rules.least_repayment(index)
+        return self.rules.least_repayment(index)
 
     def supply_for(self, asset: str, amounts: Sequence[int], holders: Sequence[bytes], payer: bytes) -> None:
         """Supply collateral for many accounts from the balance of `payer`."""
@@ -180,7 +182,7 @@ class AaveLending:
         """Return the largest liquidations of `borrowers` that the pool's rules allow now."""
         if not borrowers:
             return []
-        rules, sides = self.market.rules, {each: AssetState.of(self, each) for each in sorted({*collaterals, *debts})}
+        rules, sides = self.rules, {each: AssetState.of(self, each) for each in sorted({*collaterals, *debts})}
         flags = self._column(self.market.pool, "getUserConfiguration", _accounts(borrowers))
         # Who has no collateral left, and keeps its debt for ever, is not looked at further.
         wanted = sum(2 << 2 * sides[each].id for each in {*collaterals})
@@ -230,7 +232,7 @@ class AaveLending:
         """Return the value of the borrower's debts that a liquidation burnt without being repaid; 0 before V3.3."""
         if not self.market.generation.deficits:
             return 0
-        total, rules = 0, self.market.rules
+        total, rules = 0, self.rules
         for event in self.market.pool.events(receipt, "DeficitCreated"):
             if event.args.user == borrower:
                 symbol = Erc20(self.fork, event.args.debtAsset).symbol

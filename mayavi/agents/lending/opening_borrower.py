@@ -29,6 +29,7 @@ class OpeningBorrower(BorrowerAgent):
         exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
         self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         self.opening_price_e8 = self.loan.lending.price_e8(self.collateral)
+        self.loan.lending.decimals(self.debt)  # the market knows the debt from now on
         world.fork.deal(self.collateral, self.address, self.collateral_amount)
         if self.cash:
             world.fork.deal(self.debt, self.address, self.cash)

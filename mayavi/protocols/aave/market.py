@@ -70,6 +70,8 @@ class AaveV3:
     unknown_hint: ClassVar[str] = "give the address of its pool, or open a fork of a chain that has one"
     token_words: ClassVar[tuple[int, int]] = (8, 10)
     """Positions of the aToken and of the variable debt token in the output of `getReserveData`, in words."""
+    rate_words: ClassVar[tuple[int, int]] = (2, 4)
+    """Positions of the supply rate and of the variable borrow rate in it."""
 
     def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
         require_fork(fork, type(self).__name__)
@@ -308,18 +310,19 @@ class AaveV3:
                 "account_data takes a list of accounts, not a single one",
                 "give a list, `account_data([…])`, or use `market.account(…).data()`",
             )
-        from mayavi.evm.words import address_words, known_address_words  # NumPy, which single accounts do not need
+        places: tuple[Any, ...] = tuple(accounts)
+        if {*map(type, places)} != {bytes}:
+            places = tuple([address_on(self.fork, each) for each in places])
+        return self.fork.read_once(("account data", self.pool.address, places), lambda: self._read_accounts(places))
 
-        if type(accounts) is tuple and len(accounts) > FEW_CALLS and {*map(type, accounts)} == {bytes}:
-            words, key = known_address_words(accounts), ("account data", self.pool.address, accounts)
-            if words is not None:
-                return self.fork.read_once(key, lambda: self._read_accounts(words))
-        places = accounts if are_addresses(accounts) else [address_on(self.fork, each) for each in accounts]
-        key = "account data", self.pool.address, tuple(places)
-        few = len(places) <= FEW_CALLS
-        return self.fork.read_once(key, lambda: self._read_accounts(places if few else address_words(places)))
+    def _read_accounts(self, accounts: tuple[bytes, ...]) -> AccountsData:
+        places: tuple[bytes, ...] | NDArray[np.uint8] | None = accounts if are_addresses(accounts[:FEW_CALLS]) else None
+        if len(accounts) > FEW_CALLS:
+            from mayavi.evm.words import known_address_words  # NumPy, which few accounts do not need
 
-    def _read_accounts(self, places: Sequence[bytes] | NDArray[np.uint8]) -> AccountsData:
+            places = known_address_words(accounts)
+        if places is None:
+            places = tuple([self.fork.address_of(each) for each in accounts])  # raises for the one that is none
         calldata, count = self.pool.getUserAccountData.encode(ZERO_ADDRESS), len(AccountData._fields)
         with explain_missing_prices(self):
             columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=count)

@@ -91,6 +91,7 @@ class AaveV2(AaveV3):
     pool_abi: ClassVar[list[str]] = _POOL
     unknown_hint: ClassVar[str] = "a scenario creates one with the key `aave_v2`; or give the address of its pool"
     token_words: ClassVar[tuple[int, int]] = (7, 9)
+    rate_words: ClassVar[tuple[int, int]] = (3, 4)
 
     def __init__(self, fork: Fork, pool: AddressLike | None = None) -> None:
         super().__init__(fork, pool)

@@ -77,9 +77,9 @@ class PriceFeed:
         answer: int = self.contract.latestAnswer()
         return answer
 
-    @property
+    @cached_property
     def decimals(self) -> int:
-        """Number of decimals of the answers."""
+        """Number of decimals of the answers, which does not change."""
         decimals: int = self.contract.decimals()
         return decimals
 
@@ -117,9 +117,9 @@ class PriceFeed:
         with self.fork.snapshot() as moment:
             if self._is_ratio:
                 self._move_ratio(wanted)
-            elif (aggregator := self._view("aggregator")) == self.contract.address:
+            elif self._keeps_answers:
                 self.contract.set_answer(wanted, sender=self.contract.owner())
-            elif aggregator is None and (maturity := self._view("maturity")) is not None:
+            elif (aggregator := self._view("aggregator")) is None and (maturity := self._view("maturity")) is not None:
                 self._move_discount(wanted, maturity)
             else:
                 self._post(aggregator or self.contract.address, wanted)
@@ -201,6 +201,11 @@ class PriceFeed:
     def _is_ratio(self) -> bool:
         """Whether it is a ratio adapter, which its code says once and for all."""
         return self._view("ratio") is not None
+
+    @cached_property
+    def _keeps_answers(self) -> bool:
+        """Whether it is its own aggregator, as feeds of a replica are, which its code says once and for all."""
+        return bool(self._view("aggregator") == self.contract.address)
 
     def __repr__(self) -> str:
         return f"<PriceFeed {self.name}>"

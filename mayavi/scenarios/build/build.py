@@ -305,14 +305,15 @@ def _snapshot_hook(agents: AgentSet) -> MarketSnapshotHook:
 
     fork, config, groups = agents.fork, agents.config, agents.borrower_groups
     readers: list[Reader] = []
-    for market in sorted({group.market for group in groups.values()}):
+    markets = {name: open_market(fork, name) for name in sorted({group.market for group in groups.values()})}
+    for market, opened in markets.items():
         own = [group for group in groups.values() if group.market == market]
-        readers.append(market_reader(fork, market, own, config.watch.assets))
+        readers.append(market_reader(opened, own, config.watch.assets))
     if not readers and has_aave(fork) and config.watch.assets:
-        readers.append(market_reader(fork, market_name("aave_v3"), (), config.watch.assets))
+        readers.append(market_reader(open_market(fork, market_name("aave_v3")), (), config.watch.assets))
     for name, group in groups.items():
         traced = group.accounts if len(group.accounts) <= TRACED_ACCOUNTS else ()
-        readers.append(PopulationFigures(name, open_market(fork, group.market), group.accounts, traced))
+        readers.append(PopulationFigures(name, markets[group.market], group.accounts, traced))
     for pool in dict.fromkeys([*agents.pools, *config.watch.pools]):
         readers.append(UniswapFigures(pool_named(fork, pool), pool.partition("/")[0]))
     if agents.curve_pools:

@@ -69,9 +69,12 @@ class SegmentRecorder:
         if self._info is not None:
             raise RuntimeError(f"run '{self._info.run_id}' is not over")
         check_id(info.run_id)
-        self._folder.create()
         self._segments, self._seq = self._first_segment, 0
-        self._live = self._folder.open_live(info.run_id, _as_json(info))
+        if self._together is not None:
+            self._together.begin(info.run_id, _as_json(info))
+        else:
+            self._folder.create()
+            self._live = self._folder.open_live(info.run_id, _as_json(info))
         if self._merges:  # import it in the background: it is slow, and needed at the end only
             threading.Thread(target=import_module, args=("_duckdb",), daemon=True).start()
         self._info = info
@@ -111,9 +114,9 @@ class SegmentRecorder:
             ]
             self._seq += len(end.accounts)
         tables["runs"] = [[value] for value in run_row(run, end)]
-        if self._together is not None and self._live is not None:
-            self._together.add(run.run_id, tables, self._live)
-            self._info, self._live = None, None
+        if self._together is not None:
+            self._together.add(run.run_id, tables)
+            self._info = None
             self._forget()
             return
         try:

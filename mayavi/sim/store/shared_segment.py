@@ -1,12 +1,12 @@
 """`SharedSegment`: write the rows of several runs, which ended one after the other, as one segment.
 
-Short runs take less time than five files each. Rows of a run that is not written yet are lost with the process; the run
+Short runs take less time than six files each. Rows of a run that is not written yet are lost with the process; the run
 is `interrupted` then, as if it had not ended.
 """
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,6 +14,7 @@ from typing import Self
 from mayavi.runs.run_id import new_run_id
 from mayavi.sim.store.database.parquet import Value
 from mayavi.sim.store.database.segments import SegmentFolder
+from mayavi.sim.store.database.shared_note import SharedNote
 
 Table = list[list[Value]]
 """Columns of a table, in the order of the schema."""
@@ -25,11 +26,21 @@ class SharedSegment:
     def __init__(self, path: str | Path) -> None:
         self._folder = SegmentFolder(Path(path))
         self._tables: dict[str, Table] = {}
-        self._runs: dict[str, int] = {}
+        self._note: SharedNote | None = None
+        self._begun: list[str] = []
+        self._ended: list[str] = []
 
-    def add(self, run_id: str, tables: dict[str, Table], live: int) -> None:
-        """Keep the last rows of a run; `live` is the descriptor that marks it as running."""
-        self._runs[run_id] = live
+    def begin(self, run_id: str, info: Mapping[str, object]) -> None:
+        """Note that a run began, whose last rows will be written here."""
+        if self._note is None:
+            self._folder.create()
+            self._note = self._folder.shared_note()
+        self._note.add(info)
+        self._begun.append(run_id)
+
+    def add(self, run_id: str, tables: dict[str, Table]) -> None:
+        """Keep the last rows of a run that began here."""
+        self._ended.append(run_id)
         for name, columns in tables.items():
             if (known := self._tables.get(name)) is None:
                 self._tables[name] = columns
@@ -38,17 +49,17 @@ class SharedSegment:
                 whole += part
 
     def write(self) -> None:
-        """Write the rows, and end the runs."""
-        runs, tables = self._runs, self._tables
-        self._runs, self._tables = {}, {}
+        """Write the rows, and end the runs; one that began and has no last rows is interrupted."""
+        begun, ended, tables, note = self._begun, self._ended, self._tables, self._note
+        self._begun, self._ended, self._tables, self._note = [], [], {}, None
+        written = False
         try:
-            if runs:
-                self._folder.write(new_run_id(), 0, tables, list(runs))
-                for run_id in runs:
-                    self._folder.close_live(run_id)
+            if ended:
+                self._folder.write(new_run_id(), 0, tables, ended)
+            written = begun == ended
         finally:
-            for live in runs.values():
-                os.close(live)
+            if note is not None:
+                note.close(ended=written)
 
     def __enter__(self) -> Self:
         return self

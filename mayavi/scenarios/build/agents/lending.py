@@ -39,9 +39,15 @@ def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
     assert isinstance(model.collateral, Asset)
     assert isinstance(model.debt, Asset)
     market = market_name(model.protocol, model.market)
-    lending = lending_market(agents.fork, market)
     collateral, debt = model.collateral.symbol, model.debt.symbol
-    price_e8, decimals = lending.price_e8(collateral), lending.decimals(collateral)
+
+    def read_terms() -> tuple[int, int, int]:
+        lending = lending_market(agents.fork, market)
+        price_e8, decimals = lending.price_e8(collateral), lending.decimals(collateral)
+        return price_e8, decimals, lending.decimals(debt) if model.fixed_debt else 0
+
+    terms = "loan terms", market, collateral, debt, model.fixed_debt
+    price_e8, decimals, debt_decimals = agents.fork.read_once(terms, read_terms)
     route = route_between(agents.fork, collateral, debt)
     shared: dict[str, Any] = {"collateral": collateral, "debt": debt, "market": market, "route": route}
     behaviours = behaviours_of(model)
@@ -53,7 +59,7 @@ def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
             OpeningBorrower(
                 name,
                 collateral_amount=units(model.collateral.amount, decimals),
-                debt_amount=units(model.debt.amount, lending.decimals(debt)),
+                debt_amount=units(model.debt.amount, debt_decimals),
                 behaviour=behaviours[0][0],
                 cash_share=model.cash,
                 **shared,

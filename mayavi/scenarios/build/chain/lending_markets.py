@@ -79,12 +79,13 @@ def find_emode(market: AaveV3, wanted: str | int) -> int:
     raise UnknownName.of("eMode", text, [mode.label for mode in modes], f"{market.title} has here: {known}")
 
 
-def market_reader(fork: Fork, market: str, groups: Sequence[BorrowerGroup], extra_assets: Sequence[str] = ()) -> Reader:
+def market_reader(
+    opened: AaveV3 | CompoundV3 | MorphoMarket, groups: Sequence[BorrowerGroup], extra_assets: Sequence[str] = ()
+) -> Reader:
     """Return the reader of a market's figures, for the assets that `groups` use and, on Aave, `extra_assets`."""
     from mayavi.protocols.aave.market import AaveV3
     from mayavi.sim.market_figures import AaveFigures, CompoundFigures
 
-    opened = open_market(fork, market)
     if isinstance(opened, AaveV3):
         assets = sorted({asset for each in groups for asset in (*each.collaterals, *each.debts)})
         return AaveFigures(opened, [*assets, *(each for each in extra_assets if each not in assets)])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _MOST_BYTES = 64 * 1024 * 1024
-_SMALL_BYTES = 1024 * 1024
+_SMALL_BYTES = 16 * 1024 * 1024
 """Bytes of segments below which starting threads takes longer than they save."""
 _SPARE_BYTES = 1024 * 1024
 _PAUSE_S = 0.005
@@ -112,8 +112,7 @@ def _merge_into(connection: DuckDBPyConnection, folder: SegmentFolder) -> Merged
     note_state(folder.path)
     folder.drop([*done, *todo])
     folder.forget_removed(removed)
-    for run in ended:
-        folder.close_live(run.run_id)
+    folder.end_dead(ended)
     folder.delete_leftovers()
     return Merged(len(todo), len(left), "damaged, no space left, or for the next merge" if left else "")
 

@@ -12,9 +12,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import chain, groupby
-from operator import ne
-from typing import Literal
+from itertools import chain, count, groupby
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Kind = Literal["integer", "unsigned", "float", "text", "time"]
 """Column types; `time` is in microseconds since 1970, UTC."""
@@ -38,11 +41,11 @@ _I32, _I64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12
 
 def parquet_bytes(columns: Mapping[str, tuple[Kind, Sequence[Value]]]) -> bytes:
     """Encode `columns`, each a kind and its values, as a Parquet file. All have one length and no missing value."""
-    (count,) = {len(values) for _, values in columns.values()}
+    (total,) = {len(values) for _, values in columns.values()}
     file = bytearray(_MAGIC)
     groups: list[bytes] = []
-    for start in range(0, count, _ROWS_A_GROUP):
-        rows = min(_ROWS_A_GROUP, count - start)
+    for start in range(0, total, _ROWS_A_GROUP):
+        rows = min(_ROWS_A_GROUP, total - start)
         began = len(file)
         chunks = [
             _write_chunk(file, name, kind, values[start : start + rows]) for name, (kind, values) in columns.items()
@@ -54,7 +57,7 @@ def parquet_bytes(columns: Mapping[str, tuple[Kind, Sequence[Value]]]) -> bytes:
         [
             (1, _I32, 1),
             (2, _LIST, _list(_STRUCT, schema)),
-            (3, _I64, count),
+            (3, _I64, total),
             (4, _LIST, _list(_STRUCT, groups)),
             (6, _BINARY, _CREATED_BY.encode()),
         ]
@@ -73,12 +76,13 @@ def _schema_element(name: str, kind: Kind) -> bytes:
 def _write_chunk(file: bytearray, name: str, kind: Kind, values: Sequence[Value]) -> bytes:
     """Append the pages of a column to `file` and return their metadata."""
     began = len(file)
-    dictionary = {value: index for index, value in enumerate(dict.fromkeys(values))} if kind != "float" else {}
+    dictionary = dict(zip(dict.fromkeys(values), count())) if kind != "float" else {}  # counts for ever
     if dictionary and 2 * len(dictionary) <= len(values):
         _write_page(file, _DICTIONARY_PAGE, _PLAIN, len(dictionary), _plain(kind, dictionary))
         data_at = len(file)
         width = (len(dictionary) - 1).bit_length()
-        _write_page(file, _DATA_PAGE, _RLE_DICTIONARY, len(values), _indices([dictionary[v] for v in values], width))
+        indices = _indices(map(dictionary.__getitem__, values), len(values), width)
+        _write_page(file, _DATA_PAGE, _RLE_DICTIONARY, len(values), bytes([width]) + indices)
         dictionary_at: int | None = began
     else:
         data_at, dictionary_at = began, None
@@ -132,16 +136,27 @@ def _plain(kind: Kind, values: Iterable[Value]) -> bytes:
     return struct.pack(f"<{len(listed)}{letter}", *listed)
 
 
-def _indices(indices: Sequence[int], width: int) -> bytes:
+def _indices(indices: Iterable[int], number: int, width: int) -> bytes:
     """Encode dictionary indices as runs, or bit-packed where they change often."""
+    if number < _MANY:
+        return _runs(((len(list(group)), index) for index, group in groupby(indices)), width)
+    import numpy as np
+
+    array = np.fromiter(indices, dtype="<u4", count=number)
+    starts = np.flatnonzero(np.append(True, array[1:] != array[:-1]))
+    if 4 * (len(starts) - 1) > number:
+        return _packed(array, width)
+    lengths = np.diff(starts, append=number)
+    return _runs(zip(lengths.tolist(), array[starts].tolist(), strict=True), width)
+
+
+def _runs(runs: Iterable[tuple[int, int]], width: int) -> bytes:
+    """Encode runs, each the number of times that an index is repeated, and the index."""
     size = (width + 7) // 8
-    if len(indices) >= _MANY and 4 * sum(map(ne, indices, indices[1:])) > len(indices):
-        return bytes([width]) + _packed(indices, width)
-    runs = ((len(list(group)), index) for index, group in groupby(indices))
-    return bytes([width]) + b"".join(_varint(count << 1) + index.to_bytes(size, "little") for count, index in runs)
+    return b"".join([_varint(count << 1) + index.to_bytes(size, "little") for count, index in runs])
 
 
-def _packed(indices: Sequence[int], width: int) -> bytes:
+def _packed(indices: NDArray[np.uint32], width: int) -> bytes:
     """Pack indices with `width` bits each, lowest bit first, in groups of eight."""
     import numpy as np
 

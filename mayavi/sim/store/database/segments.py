@@ -25,6 +25,7 @@ from mayavi.runs.write_errors import ELSEWHERE, explain_write_errors
 from mayavi.sim.store.database.locks import MergeLocks, is_locked
 from mayavi.sim.store.database.parquet import Value, parquet_bytes
 from mayavi.sim.store.database.schema import TABLES, VERSION
+from mayavi.sim.store.database.shared_note import ENDING, SharedNote, keep_in_note, read_note
 
 _ABANDONED_S = 600.0
 _TOGETHER = "runs.txt"
@@ -62,7 +63,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """A run that began and has not ended here. `alive`: the process that writes it is running."""
+    """A run that began and has not ended here. `alive`: the process that writes it is running.
+
+    `file` says so, of this run or of several.
+    """
 
     file: Path
     info: dict[str, Any]
@@ -71,7 +75,7 @@ class LiveRun:
     @property
     def run_id(self) -> str:
         """Id of the run."""
-        return self.file.stem
+        return str(self.info["run_id"])
 
 
 class SegmentFolder:
@@ -178,21 +182,32 @@ class SegmentFolder:
         with suppress(FileNotFoundError):
             (self.live / f"{run_id}.json").unlink()
 
+    def shared_note(self) -> SharedNote:
+        """Return a note of several runs that this process begins."""
+        return SharedNote(self.live)
+
     def live_runs(self) -> list[LiveRun]:
         """Return runs without an end, killed ones included. Call it before `segments`, which may hold ends."""
         found = []
         for name in _names(self.live):
-            if name.startswith(".") or not name.endswith(".json"):
+            if name.startswith(".") or not name.endswith((".json", ENDING)):
                 continue
             file = self.live / name
             with suppress(FileNotFoundError):
                 alive = is_locked(file)
-                try:
-                    info = json.loads(file.read_text(encoding="utf-8"))
-                except ValueError:
-                    raise StoreUnreadable(f"'{file}' is damaged", "delete it: the run it describes is lost") from None
-                found.append(LiveRun(file, info, alive))
+                infos = read_note(file) if name.endswith(ENDING) else [_read_info(file)]
+                found += [LiveRun(file, info, alive) for info in infos]
         return sorted(found, key=lambda each: each.run_id)
+
+    def end_dead(self, ended: Sequence[LiveRun]) -> None:
+        """Forget runs of dead processes that are interrupted, or whose end is in the database."""
+        gone = {run.run_id for run in ended}
+        for file in {run.file for run in ended}:
+            with suppress(FileNotFoundError):
+                if file.name.endswith(ENDING):
+                    keep_in_note(file, {str(info["run_id"]) for info in read_note(file)} - gone)
+                else:
+                    file.unlink()
 
     # Runs to remove
 
@@ -240,6 +255,14 @@ def _segment_at(folder: Path) -> Segment:
             f"use the newer mayavi that wrote it, or {ELSEWHERE}",
         )
     return Segment(folder, owner, int(version))
+
+
+def _read_info(file: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        raise StoreUnreadable(f"'{file}' is damaged", "delete it: the run it describes is lost") from None
+    return found
 
 
 def _names(folder: Path) -> list[str]:
