@@ -125,6 +125,7 @@ impl Sends {
             site.holes.iter().map(|at| U256::from_be_slice(&sending.tx.data[*at..at + 32])).collect();
         let Some(data) = site.tariff.of(&words) else { return Ok(None) };
         machine.overlay().flush();
+        machine.overlay().changes.watch();
         let fees = Fees::of(machine.database(), sending).map_err(|miss| Failure::Missing(vec![miss]))?;
         let Some(fees) = fees else { return Ok(None) };
         // Another thread's transaction is not worth waiting for.

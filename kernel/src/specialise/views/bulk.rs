@@ -2,12 +2,17 @@
 
 use std::ops::Range;
 
-use revm::primitives::{Bytes, HashMap, U256};
+use revm::primitives::{Bytes, U256};
 
-use super::{lowered::Lowered, reader::Reader};
+use super::{
+    lowered::Lowered,
+    memos::{Derived, Latest, Memo, Memos, Since, Slot},
+    reader::Reader,
+};
 use crate::{
     native::processor::{executable::Executable, rows::Rows},
-    trace::{Expression, Graph, Surroundings, Text, Unread, Values},
+    storage::changes::mark,
+    trace::{Graph, Surroundings, Text, Unread, Values},
 };
 
 /// Calls that go through a function at once.
@@ -16,15 +21,6 @@ const BLOCK: usize = 32;
 const CALLS_A_THREAD: usize = 2_048;
 /// Paths that are tried on a call.
 const MOST_TRIES: usize = 6;
-
-/// What is remembered of calldata: the path it took last, and what was derived from it.
-pub struct Memo {
-    pub path: usize,
-    pub words: Option<Box<[U256]>>,
-}
-
-/// What is remembered, by the words in which calldata differs.
-pub type Memos = HashMap<Box<[u8]>, Memo>;
 
 /// Number of a call, and what is remembered of it.
 type Call<'a> = (usize, Option<&'a Memo>);
@@ -45,6 +41,8 @@ pub struct Bulk<'a> {
     pub memos: &'a Memos,
     /// Where their calldata differs.
     pub holes: &'a [usize],
+    /// What has changed since the last batch. A single call is none.
+    pub since: Option<Since>,
 }
 
 /// Outputs of calls that took one path.
@@ -71,7 +69,7 @@ struct Block {
     inputs: Vec<u64>,
     outputs: Vec<u64>,
     flags: [u8; BLOCK],
-    fresh: Vec<Option<Box<[U256]>>>,
+    fresh: Vec<Option<Derived>>,
 }
 
 impl<'a> Bulk<'a> {
@@ -79,9 +77,9 @@ impl<'a> Bulk<'a> {
     pub fn run(&self, calls: Range<usize>, values: &mut Values, reader: &mut Reader<'a>) -> Share {
         let mut share = Share::default();
         let mut waiting: Vec<Vec<Call<'a>>> = vec![Vec::new(); self.live.len()];
-        let (mut later, mut words) = (Vec::new(), Vec::new());
+        let (mut later, mut words, mut next) = (Vec::new(), Vec::new(), 0);
         for call in calls {
-            let memo = self.memo(call, &mut words);
+            let memo = self.memo(call, &mut words, &mut next);
             let known = memo.and_then(|memo| self.live.iter().position(|live| live.path == memo.path));
             match known.or((!self.live.is_empty()).then_some(0)) {
                 Some(at) => waiting[at].push((call, memo)),
@@ -99,15 +97,15 @@ impl<'a> Bulk<'a> {
         share
     }
 
-    /// What is remembered of a call. `words`: memory for its calldata.
-    fn memo(&self, call: usize, words: &mut Vec<u8>) -> Option<&'a Memo> {
+    /// What is remembered of a call. `words`: memory for its calldata; `next`: where it is looked for first.
+    fn memo(&self, call: usize, words: &mut Vec<u8>, next: &mut usize) -> Option<&'a Memo> {
         let data = self.datas[call];
         if let [at] = *self.holes {
-            return self.memos.get(&data[at..at + 32]);
+            return self.memos.get_next(&data[at..at + 32], next);
         }
         words.clear();
         self.holes.iter().for_each(|at| words.extend_from_slice(&data[*at..at + 32]));
-        self.memos.get(words.as_slice())
+        self.memos.get_next(words, next)
     }
 
     /// Try a path on some calls; those that do not take it wait for another.
@@ -142,7 +140,7 @@ impl<'a> Bulk<'a> {
             let mut read = [true; BLOCK];
             for (row, (call, memo)) in calls.iter().enumerate() {
                 reader.data = self.datas[*call];
-                let memo = memo.filter(|memo| memo.path == *path).and_then(|memo| memo.words.as_deref());
+                let memo = memo.filter(|memo| memo.path == *path).and_then(|memo| memo.derived.as_ref());
                 match self.gather(lowered, memo, values, reader) {
                     Ok(fresh) => block.fresh.push(fresh),
                     Err(Unread) => {
@@ -170,8 +168,8 @@ impl<'a> Bulk<'a> {
                 let results = &block.outputs[4 * row * lowered.results..4 * (row + 1) * lowered.results];
                 write(&lowered.output, results, &fixed, &mut told);
                 taken.push(*call);
-                if let Some(words) = block.fresh[row].take() {
-                    share.memos.push((*call, Memo { path: *path, words: Some(words) }));
+                if let Some(derived) = block.fresh[row].take() {
+                    share.memos.push((*call, Memo { path: *path, derived: Some(derived) }));
                 }
             }
         }
@@ -179,18 +177,24 @@ impl<'a> Bulk<'a> {
     }
 
     /// Read what a call's row needs, for calldata that is new. Returns what is worth remembering.
-    fn derive(&self, lowered: &Lowered, values: &mut Values, reader: &mut Reader<'a>) -> Result<Box<[U256]>, Unread> {
+    fn derive(&self, lowered: &Lowered, values: &mut Values, reader: &mut Reader<'a>) -> Result<Derived, Unread> {
         for node in &lowered.derive {
             self.graph.evaluate(*node, values, reader)?;
         }
-        let mut words: Vec<U256> = lowered.kept.iter().map(|node| values.get(*node)).collect();
+        let kept = lowered.kept.iter().map(|node| values.get(*node)).collect();
+        let (mut slots, mut read) = (Vec::new(), Vec::new());
         for (node, at) in &lowered.read {
             self.graph.evaluate(*node, values, reader)?;
-            if let (Some(_), Expression::Slot(account, key)) = (at, self.graph.expression(*node)) {
-                words.push(reader.below(*account, values.get(*key))?);
+            if let Some(at) = at {
+                let (account, key) = lowered.slots[*at];
+                let key = values.get(key);
+                slots.push(Slot { below: reader.below(account, key)?, mark: mark(&account, &key) });
+                read.push(values.get(*node));
             }
         }
-        Ok(words.into())
+        let batch = self.since.as_ref().map_or(0, |since| since.batch);
+        let latest = Latest { batch, values: read.into() }.into();
+        Ok(Derived { kept, slots: slots.into(), latest })
     }
 
     /// Read what a call's row needs. Returns what was derived from calldata that is new.
@@ -198,35 +202,57 @@ impl<'a> Bulk<'a> {
     fn gather(
         &self,
         lowered: &Lowered,
-        memo: Option<&[U256]>,
+        memo: Option<&Derived>,
         values: &mut Values,
         reader: &mut Reader<'a>,
-    ) -> Result<Option<Box<[U256]>>, Unread> {
+    ) -> Result<Option<Derived>, Unread> {
         // The words of the calldata are the first expressions after zero.
         for hole in 0..self.holes.len() {
             values.words[1 + hole] = reader.input(hole as u32);
         }
-        let fresh = match memo {
-            Some(words) => {
-                for (node, word) in lowered.kept.iter().zip(words) {
-                    values.words[*node as usize] = *word;
-                }
-                None
-            }
-            None => Some(self.derive(lowered, values, reader)?),
-        };
-        let Some(below) = memo.map(|words| &words[lowered.kept.len()..]) else { return Ok(fresh) };
-        for (node, at) in &lowered.read {
-            match (at, self.graph.expression(*node)) {
-                // The world below the writes never changes: what stands there is remembered.
-                (Some(at), Expression::Slot(account, key)) => {
-                    let written = reader.written(*account, values.get(*key));
-                    values.words[*node as usize] = written.unwrap_or(below[*at]);
-                }
-                _ => self.graph.evaluate(*node, values, reader)?,
-            }
+        let Some(known) = memo else { return self.derive(lowered, values, reader).map(Some) };
+        for (node, word) in lowered.kept.iter().zip(&known.kept) {
+            values.words[*node as usize] = *word;
         }
-        Ok(fresh)
+        match (&self.since, known.latest.try_lock()) {
+            (Some(since), Ok(mut latest)) => {
+                let written = since.written(&latest);
+                self.read(lowered, known, values, reader, |at, now| match written {
+                    Some(written) if !written.may_hold(known.slots[at].mark) => latest.values[at],
+                    _ => {
+                        latest.values[at] = now();
+                        latest.values[at]
+                    }
+                })?;
+                latest.batch = since.batch;
+            }
+            _ => self.read(lowered, known, values, reader, |_, now| now())?,
+        }
+        Ok(None)
+    }
+
+    /// Read slots and what depends on them. `value` decides of a slot whether its value now is needed.
+    #[inline(always)]
+    fn read(
+        &self,
+        lowered: &Lowered,
+        known: &Derived,
+        values: &mut Values,
+        reader: &mut Reader<'a>,
+        mut value: impl FnMut(usize, &mut dyn FnMut() -> U256) -> U256,
+    ) -> Result<(), Unread> {
+        for (node, at) in &lowered.read {
+            let Some(at) = at else {
+                self.graph.evaluate(*node, values, reader)?;
+                continue;
+            };
+            // The world below the writes never changes: what stands there is remembered.
+            let (account, key) = lowered.slots[*at];
+            let key = values.get(key);
+            values.words[*node as usize] =
+                value(*at, &mut || reader.written(account, key).unwrap_or(known.slots[*at].below));
+        }
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ mod bulk;
 pub(super) mod facts;
 mod lowered;
 mod makers;
+mod memos;
 pub(super) mod reader;
 mod site;
 

@@ -7,6 +7,7 @@ use revm::{
 
 use crate::{
     storage::{
+        changes::Moment,
         overlay::{Overlay, OverlayAccount},
         world::{BaseAccount, World},
     },
@@ -55,6 +56,16 @@ impl<'a> Reader<'a> {
         let known = Known { address, written: self.overlay.get(&address), below: self.world.base.get(&address) };
         self.known.push(known);
         known
+    }
+
+    /// This moment; none where writes are not noted.
+    pub fn now(&self) -> Option<Moment> {
+        self.overlay.changes.now()
+    }
+
+    /// Marks of the slots that were written since then, where that is known.
+    pub fn written_since(&self, then: Moment) -> Option<&'a [u64]> {
+        self.overlay.changes.since(then)
     }
 
     /// Whether any slot of an account was written over the world.

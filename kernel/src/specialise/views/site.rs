@@ -13,14 +13,16 @@ use revm::{
 
 use super::{
     Ground, Site, Views,
-    bulk::{Answers, Bulk, Live, Memos, in_parts},
+    bulk::{Answers, Bulk, Live, in_parts},
     facts,
     lowered::Kinds,
+    memos::{Memos, Since},
     reader::Reader,
 };
 use crate::{
     batch::{Batch, Effort, Outcome},
     machine::{Failure, Machine},
+    storage::changes::{Moment, Sieve},
     trace::{End, Guard, Replay, Tree, Values, Watch},
 };
 use course::Course;
@@ -47,6 +49,8 @@ pub struct Paths {
     /// In which batch each expression that all calls share was last computed.
     computed: Vec<u64>,
     batches: u64,
+    /// The last batch of more than one call, and the state it read.
+    last: Option<(u64, Moment)>,
     codes: usize,
 }
 
@@ -68,6 +72,7 @@ impl Paths {
             values: Values::default(),
             computed: Vec::new(),
             batches: 0,
+            last: None,
             codes: 0,
         }
     }
@@ -138,7 +143,14 @@ impl Paths {
             .filter_map(|(path, Ready { lowered, code })| Some(Live { path: *path, lowered, code: code.get()? }))
             .collect();
         let (datas, holes) = (course.batch.datas, &course.site.key.holes);
-        let bulk = Bulk { graph: &self.tree.graph, live: &live, datas, memos: &self.memos, holes };
+        let since = (datas.len() > 1).then(|| {
+            let written = |(batch, then)| Some((batch, Sieve::new(course.reader.written_since(then)?)));
+            Since { batch: self.batches, before: self.last.and_then(written) }
+        });
+        if since.is_some() {
+            self.last = course.reader.now().map(|now| (self.batches, now));
+        }
+        let bulk = Bulk { graph: &self.tree.graph, live: &live, datas, memos: &self.memos, holes, since };
         let shares = in_parts(&bulk, &mut self.values, &course.reader, course.ground.threads);
         let (mut left, mut taken, mut told) = (Vec::new(), Vec::new(), Vec::new());
         for share in shares {
@@ -149,6 +161,7 @@ impl Paths {
         if self.memos.len() + told.len() > MOST_MEMOS {
             self.memos.clear();
         }
+        told.sort_unstable_by_key(|(call, _)| *call);
         for (call, memo) in told {
             self.memos.insert(course.words(course.batch.datas[call]), memo);
         }

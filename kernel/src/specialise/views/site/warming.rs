@@ -8,7 +8,7 @@ use std::{
 use revm::primitives::U256;
 
 use super::{
-    super::{bulk::Memo, lowered::Lowered},
+    super::{lowered::Lowered, memos::Memo},
     Paths,
     course::Course,
 };
@@ -91,7 +91,7 @@ impl Paths {
             let words = course.words(course.reader.data);
             if self.memos.get(&words).is_none_or(|memo| memo.path != path) {
                 self.known[path].hits += 1;
-                self.memos.insert(words, Memo { path, words: None });
+                self.memos.insert(words, Memo { path, derived: None });
                 return;
             }
         }
