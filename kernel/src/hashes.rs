@@ -1,4 +1,4 @@
-//! The KECCAK256 instruction with a memory for the hashes of two words.
+//! The KECCAK256 instruction with a memory for hashes.
 //!
 //! A mapping's entry lies at the hash of its key and its slot, and a contract computes that again at every access. Rows of
 //! a fleet hash the same few entries over and over, and a hash costs as much as dozens of other instructions.
@@ -20,15 +20,19 @@ type Context = MainnetContext<RowDatabase>;
 
 /// A key of a mapping and the mapping's slot.
 const LENGTH: usize = 64;
-/// A power of two; a hundred kilobytes of entries, which a core keeps near.
-const ENTRIES: usize = 1024;
+/// The longest bytes whose hash is remembered: three words, or what the address of a contract is made of.
+const LONGEST: usize = 96;
+/// A power of two; two megabytes, for some entries of each account of a population.
+const ENTRIES: usize = 1 << 14;
 
 struct Entry {
-    preimage: [u8; LENGTH],
+    /// With zeros behind it.
+    preimage: [u8; LONGEST],
+    length: u8,
     hash: U256,
 }
 
-/// Hashes of two words that were asked for lately. One machine has it, so no thread waits for another.
+/// Hashes of a few words that were asked for lately. One machine has it, so no thread waits for another.
 #[derive(Default)]
 pub struct Hashes {
     /// Each preimage has one place. Empty until the first hash.
@@ -36,29 +40,28 @@ pub struct Hashes {
 }
 
 impl Hashes {
-    /// The hash of bytes; that of two words may be known.
+    /// The hash of bytes, which may be known.
     pub fn of_bytes(&mut self, bytes: &[u8]) -> U256 {
-        match bytes.try_into() {
-            Ok(preimage) => self.of(preimage),
-            Err(_) => keccak256(bytes).into(),
+        if bytes.len() > LONGEST {
+            return keccak256(bytes).into();
         }
-    }
-
-    fn of(&mut self, preimage: &[u8; LENGTH]) -> U256 {
         if self.entries.is_empty() {
             self.entries.resize_with(ENTRIES, || None);
         }
-        let entry = &mut self.entries[place(preimage)];
+        let mut preimage = [0; LONGEST];
+        preimage[..bytes.len()].copy_from_slice(bytes);
+        let length = bytes.len() as u8;
+        let entry = &mut self.entries[place(&preimage)];
         match entry {
-            Some(known) if known.preimage == *preimage => known.hash,
-            _ => entry.insert(Entry { preimage: *preimage, hash: keccak256(preimage).into() }).hash,
+            Some(known) if known.length == length && known.preimage == preimage => known.hash,
+            _ => entry.insert(Entry { preimage, length, hash: keccak256(bytes).into() }).hash,
         }
     }
 }
 
 /// Where a preimage belongs: every bit of it counts, and neighbouring slots do not meet.
 #[inline]
-fn place(preimage: &[u8; LENGTH]) -> usize {
+fn place(preimage: &[u8; LONGEST]) -> usize {
     let (limbs, _) = preimage.as_chunks::<8>();
     let mixed = limbs.iter().fold(0u64, |mixed, limb| {
         (mixed.rotate_left(23) ^ u64::from_le_bytes(*limb)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -83,7 +86,7 @@ fn remembered(context: InstructionContext<'_, Context, EthInterpreter>) -> Instr
         return Err(InstructionResult::OutOfGas);
     }
     let Some((_, top)) = interpreter.stack.popn_top::<1>() else { return Err(InstructionResult::StackUnderflow) };
-    *top = host.journaled_state.database.hashes.of(&preimage);
+    *top = host.journaled_state.database.hashes.of_bytes(&preimage);
     Ok(())
 }
 

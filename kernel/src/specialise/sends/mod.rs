@@ -21,7 +21,7 @@ use revm::{
 };
 
 use super::{
-    Mode,
+    Mode, is_alike,
     sites::shape::{Shape, Tariff},
     statistics::{Counts, SiteStatistics},
 };
@@ -139,7 +139,7 @@ impl Sends {
             }
             Err(TryLockError::WouldBlock) => return Ok(None),
         };
-        if !paths.is_usual(sending.block) {
+        if !is_alike(sending.block, &paths.block) {
             return Ok(None);
         }
         paths.run(&mut Course { sends: self, site: &site, machine, sending, data, fees })

@@ -6,7 +6,7 @@ use revm::primitives::{Bytes, U256};
 
 use super::{
     lowered::Lowered,
-    memos::{Derived, Latest, Memo, Memos, Since, Slot},
+    memos::{Derived, Memo, Memos, Since, Slot},
     reader::Reader,
 };
 use crate::{
@@ -139,8 +139,15 @@ impl<'a> Bulk<'a> {
             block.fresh.clear();
             let mut read = [true; BLOCK];
             for (row, (call, memo)) in calls.iter().enumerate() {
-                reader.data = self.datas[*call];
                 let memo = memo.filter(|memo| memo.path == *path).and_then(|memo| memo.derived.as_ref());
+                let own = &mut block.inputs[4 * (row * width + equal)..][..4 * lowered.own.len()];
+                // What is read by numbered slots alone stays until one of them is written.
+                let repeated = self.since.as_ref().zip(memo).filter(|_| lowered.slots.len() == lowered.read.len());
+                if repeated.is_some_and(|(since, known)| since.repeat(known, own)) {
+                    block.fresh.push(None);
+                    continue;
+                }
+                reader.data = self.datas[*call];
                 match self.gather(lowered, memo, values, reader) {
                     Ok(fresh) => block.fresh.push(fresh),
                     Err(Unread) => {
@@ -148,8 +155,10 @@ impl<'a> Bulk<'a> {
                         block.fresh.push(None);
                     }
                 }
-                let own = &mut block.inputs[4 * (row * width + equal)..][..4 * lowered.own.len()];
                 put(own, lowered.own.iter().map(|node| values.get(*node)));
+                if let Some((since, known)) = repeated.filter(|_| read[row]) {
+                    since.remember(known, own);
+                }
             }
             code.run(&mut Rows {
                 inputs: &block.inputs,
@@ -182,19 +191,16 @@ impl<'a> Bulk<'a> {
             self.graph.evaluate(*node, values, reader)?;
         }
         let kept = lowered.kept.iter().map(|node| values.get(*node)).collect();
-        let (mut slots, mut read) = (Vec::new(), Vec::new());
+        let mut slots = Vec::new();
         for (node, at) in &lowered.read {
             self.graph.evaluate(*node, values, reader)?;
             if let Some(at) = at {
                 let (account, key) = lowered.slots[*at];
                 let key = values.get(key);
                 slots.push(Slot { below: reader.below(account, key)?, mark: mark(&account, &key) });
-                read.push(values.get(*node));
             }
         }
-        let batch = self.since.as_ref().map_or(0, |since| since.batch);
-        let latest = Latest { batch, values: read.into() }.into();
-        Ok(Derived { kept, slots: slots.into(), latest })
+        Ok(Derived { kept, slots: slots.into(), latest: Default::default() })
     }
 
     /// Read what a call's row needs. Returns what was derived from calldata that is new.
@@ -214,45 +220,18 @@ impl<'a> Bulk<'a> {
         for (node, word) in lowered.kept.iter().zip(&known.kept) {
             values.words[*node as usize] = *word;
         }
-        match (&self.since, known.latest.try_lock()) {
-            (Some(since), Ok(mut latest)) => {
-                let written = since.written(&latest);
-                self.read(lowered, known, values, reader, |at, now| match written {
-                    Some(written) if !written.may_hold(known.slots[at].mark) => latest.values[at],
-                    _ => {
-                        latest.values[at] = now();
-                        latest.values[at]
-                    }
-                })?;
-                latest.batch = since.batch;
+        for (node, at) in &lowered.read {
+            match at {
+                // The world below the writes never changes: what stands there is remembered.
+                Some(at) => {
+                    let (account, key) = lowered.slots[*at];
+                    let written = reader.written(account, values.get(key));
+                    values.words[*node as usize] = written.unwrap_or(known.slots[*at].below);
+                }
+                None => self.graph.evaluate(*node, values, reader)?,
             }
-            _ => self.read(lowered, known, values, reader, |_, now| now())?,
         }
         Ok(None)
-    }
-
-    /// Read slots and what depends on them. `value` decides of a slot whether its value now is needed.
-    #[inline(always)]
-    fn read(
-        &self,
-        lowered: &Lowered,
-        known: &Derived,
-        values: &mut Values,
-        reader: &mut Reader<'a>,
-        mut value: impl FnMut(usize, &mut dyn FnMut() -> U256) -> U256,
-    ) -> Result<(), Unread> {
-        for (node, at) in &lowered.read {
-            let Some(at) = at else {
-                self.graph.evaluate(*node, values, reader)?;
-                continue;
-            };
-            // The world below the writes never changes: what stands there is remembered.
-            let (account, key) = lowered.slots[*at];
-            let key = values.get(key);
-            values.words[*node as usize] =
-                value(*at, &mut || reader.written(account, key).unwrap_or(known.slots[*at].below));
-        }
-        Ok(())
     }
 }
 

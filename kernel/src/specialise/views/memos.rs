@@ -17,7 +17,7 @@ pub struct Derived {
     pub kept: Box<[U256]>,
     /// Slots whose keys are derived from the calldata, by their number.
     pub slots: Box<[Slot]>,
-    /// Their values in some batch.
+    /// What the path's function read of the call alone in some batch.
     pub latest: Mutex<Latest>,
 }
 
@@ -28,9 +28,10 @@ pub struct Slot {
     pub mark: u64,
 }
 
+#[derive(Default)]
 pub struct Latest {
     pub batch: u64,
-    pub values: Box<[U256]>,
+    pub own: Vec<u64>,
 }
 
 /// The batch that runs, and the one before it with what was written since.
@@ -40,10 +41,32 @@ pub struct Since {
 }
 
 impl Since {
-    /// What was written since these values were read; none where they are too old to say.
+    /// Whether what was read in a batch is the same now.
     #[inline]
-    pub fn written(&self, latest: &Latest) -> Option<&Sieve> {
-        self.before.as_ref().filter(|(batch, _)| *batch == latest.batch).map(|(_, sieve)| sieve)
+    fn is_current(&self, batch: u64, slots: &[Slot]) -> bool {
+        let written = self.before.as_ref().filter(|(before, _)| *before == batch);
+        written.is_some_and(|(_, written)| !slots.iter().any(|slot| written.may_hold(slot.mark)))
+    }
+
+    /// Put what a call's function reads into its row, if that is the same as in the batch before.
+    #[inline]
+    pub fn repeat(&self, known: &Derived, row: &mut [u64]) -> bool {
+        let Ok(mut latest) = known.latest.try_lock() else { return false };
+        let current = self.is_current(latest.batch, &known.slots) && latest.own.len() == row.len();
+        if current {
+            row.copy_from_slice(&latest.own);
+            latest.batch = self.batch;
+        }
+        current
+    }
+
+    /// Remember what a call's function reads in this batch.
+    pub fn remember(&self, known: &Derived, row: &[u64]) {
+        if let Ok(mut latest) = known.latest.try_lock() {
+            latest.batch = self.batch;
+            latest.own.clear();
+            latest.own.extend_from_slice(row);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use revm::{
 };
 
 use crate::{
+    hashes::Hashes,
     storage::{
         changes::Moment,
         overlay::{Overlay, OverlayAccount},
@@ -148,5 +149,36 @@ impl Surroundings for Reader<'_> {
             (None, Some(below)) => below.info.balance,
             (None, None) => U256::ZERO,
         })
+    }
+}
+
+/// The same with a memory for hashes.
+pub struct Remembering<'r, 'a> {
+    pub reader: &'r mut Reader<'a>,
+    pub hashes: &'r mut Hashes,
+}
+
+impl Surroundings for Remembering<'_, '_> {
+    #[inline]
+    fn input(&self, at: u32) -> U256 {
+        self.reader.input(at)
+    }
+
+    #[inline]
+    fn block(&self, field: BlockField) -> U256 {
+        self.reader.block(field)
+    }
+
+    #[inline]
+    fn slot(&mut self, account: Address, key: U256) -> Result<U256, Unread> {
+        self.reader.slot(account, key)
+    }
+
+    fn account(&mut self, field: Field, address: U256) -> Result<U256, Unread> {
+        self.reader.account(field, address)
+    }
+
+    fn hash(&mut self, bytes: &[u8]) -> U256 {
+        self.hashes.of_bytes(bytes)
     }
 }

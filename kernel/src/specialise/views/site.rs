@@ -17,7 +17,7 @@ use super::{
     facts,
     lowered::Kinds,
     memos::{Memos, Since},
-    reader::Reader,
+    reader::{Reader, Remembering},
 };
 use crate::{
     batch::{Batch, Effort, Outcome},
@@ -36,7 +36,7 @@ const MOST_MEMOS: usize = 1 << 17;
 /// The paths of a site, and what they rely on.
 pub struct Paths {
     holes: usize,
-    block: BlockEnv,
+    pub(super) block: BlockEnv,
     tree: Tree,
     kinds: Kinds,
     ground: facts::Ground,
@@ -83,12 +83,6 @@ impl Paths {
         *self = Self { watch, ..Self::new(self.holes, self.block.clone()) };
     }
 
-    /// Whether the block is as in every recording, but for what recordings leave open.
-    pub fn is_usual(&self, block: &BlockEnv) -> bool {
-        let BlockEnv { number, timestamp, basefee, .. } = block.clone();
-        BlockEnv { number, timestamp, basefee, ..self.block.clone() } == *block
-    }
-
     /// Every call's outcome.
     pub(super) fn run(
         &mut self,
@@ -98,7 +92,7 @@ impl Paths {
         ground: &Ground<'_>,
         batch: &Batch<'_>,
     ) -> Result<(Vec<Outcome>, Effort), Failure> {
-        let reader = Reader::new(ground.world, ground.overlay, ground.block, &site.key.holes);
+        let reader = Reader::new(ground.world, ground.overlay, ground.block, &site.holes);
         let mut course = Course { views, site, machine, batch, ground, reader, effort: Effort::default() };
         if !self.ground.holds(&mut course.reader, &self.watch) {
             self.forget();
@@ -118,8 +112,10 @@ impl Paths {
             self.forget();
         }
         let mut effort = course.effort;
-        effort.traces = self.known.len();
-        effort.operations = self.tree.operations();
+        if calls > 1 {
+            effort.traces = self.known.len();
+            effort.operations = self.tree.operations();
+        }
         Ok((outcomes.into_iter().flatten().collect(), effort))
     }
 
@@ -142,7 +138,7 @@ impl Paths {
             .iter()
             .filter_map(|(path, Ready { lowered, code })| Some(Live { path: *path, lowered, code: code.get()? }))
             .collect();
-        let (datas, holes) = (course.batch.datas, &course.site.key.holes);
+        let (datas, holes) = (course.batch.datas, &course.site.holes);
         let since = (datas.len() > 1).then(|| {
             let written = |(batch, then)| Some((batch, Sieve::new(course.reader.written_since(then)?)));
             Since { batch: self.batches, before: self.last.and_then(written) }
@@ -219,7 +215,8 @@ impl Paths {
     fn by_tree(&mut self, course: &mut Course<'_, '_>, call: usize) -> Result<Outcome, Failure> {
         course.reader.data = course.batch.datas[call];
         let counts = &course.site.counts;
-        match self.tree.replay(&mut self.values, &mut course.reader) {
+        let hashes = &mut course.machine.database().hashes;
+        match self.tree.replay(&mut self.values, &mut Remembering { reader: &mut course.reader, hashes }) {
             Replay::End(step) => {
                 counts.hits.fetch_add(1, Relaxed);
                 course.effort.replayed += 1;
