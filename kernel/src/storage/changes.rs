@@ -84,13 +84,13 @@ impl Changes {
 }
 
 /// A set of marks that may hold some more than were put in.
-pub struct Sieve([u64; Self::WORDS]);
+pub struct Sieve(Box<[u64; Self::WORDS]>);
 
 impl Sieve {
     const WORDS: usize = 256;
 
     pub fn new(marks: &[u64]) -> Self {
-        let mut sieve = Self([0; Self::WORDS]);
+        let mut sieve = Self(Box::new([0; Self::WORDS]));
         for mark in marks {
             sieve.0[(mark >> 6) as usize % Self::WORDS] |= 1 << (mark % 64);
         }

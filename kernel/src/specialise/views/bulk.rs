@@ -12,7 +12,7 @@ use super::{
 use crate::{
     native::processor::{executable::Executable, rows::Rows},
     storage::changes::mark,
-    trace::{Graph, Surroundings, Text, Unread, Values},
+    trace::{Graph, Surroundings, Text, Unread, Values, put as put_word},
 };
 
 /// Calls that go through a function at once.
@@ -249,16 +249,12 @@ fn write(text: &Text, results: &[u64], fixed: &[U256], into: &mut Vec<u8>) {
     into.extend_from_slice(&text.bytes);
     for part in &text.parts {
         let node = part.node as usize;
-        let word = match node.checked_sub(computed) {
-            Some(at) => fixed[at],
-            None => U256::from_limbs_slice(&results[4 * node..4 * node + 4]),
+        let limbs = match (node.checked_sub(computed), results.as_chunks::<4>()) {
+            (Some(at), _) => fixed[at].as_limbs(),
+            (None, (words, _)) => &words[node],
         };
-        let (from, at, length) = (usize::from(part.from), start + part.at as usize, usize::from(part.length));
-        let word = word.to_be_bytes::<32>();
-        match <&mut [u8; 32]>::try_from(&mut into[at..at + length]) {
-            Ok(place) => *place = word,
-            Err(_) => into[at..at + length].copy_from_slice(&word[from..from + length]),
-        }
+        let at = start + part.at as usize;
+        put_word(limbs, usize::from(part.from), &mut into[at..at + usize::from(part.length)]);
     }
 }
 
@@ -266,6 +262,9 @@ fn write(text: &Text, results: &[u64], fixed: &[U256], into: &mut Vec<u8>) {
 pub fn in_parts<'a>(bulk: &Bulk<'a>, values: &mut Values, reader: &Reader<'a>, threads: usize) -> Vec<Share> {
     let calls = bulk.datas.len();
     let parts = threads.min(calls / CALLS_A_THREAD).max(1);
+    if parts == 1 {
+        return vec![bulk.run(0..calls, values, &mut reader.clone())];
+    }
     let size = calls.div_ceil(parts);
     let others = (1..parts).map(|part| part * size..((part + 1) * size).min(calls));
     std::thread::scope(|scope| {
