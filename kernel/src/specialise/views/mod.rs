@@ -86,7 +86,8 @@ impl Views {
         batch: &Batch<'_>,
     ) -> Result<Option<(Vec<Outcome>, Effort)>, Failure> {
         let modelled = (SpecId::LONDON..SpecId::AMSTERDAM).contains(&ground.settings.spec);
-        let Some(key) = (modelled && ground.world.closed).then(|| Key::of(ground.settings.spec, batch)).flatten() else {
+        let Some(key) = (modelled && ground.world.closed).then(|| Key::of(ground.settings.spec, batch)).flatten()
+        else {
             return Ok(None);
         };
         let Some(site) = self.site(key, ground) else { return Ok(None) };
