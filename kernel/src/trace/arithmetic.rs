@@ -77,7 +77,8 @@ pub fn compute(opcode: u8, a: U256, b: U256, c: U256) -> U256 {
 /// What is frequent is computed where it belongs. Words that travel through memory in other pieces than they were
 /// written in make the processor wait, longer than most operations take.
 #[inline(always)]
-pub fn compute_among(words: &mut [U256], at: usize, opcode: u8, [a, b, c]: [usize; 3]) {
+pub fn compute_among(words: &mut [U256], at: usize, opcode: u8, [a, b, c]: &[u32; 3]) {
+    let (a, b, c) = (*a as usize, *b as usize, *c as usize);
     match opcode {
         op::ADD => words[at] = words[a].wrapping_add(words[b]),
         op::MUL => words[at] = words[a].wrapping_mul(words[b]),

@@ -337,7 +337,7 @@ impl Graph {
         let value = match &self.expressions[node as usize] {
             Expression::Constant(_) => return Ok(()),
             Expression::Pure(opcode, arguments) => {
-                compute_among(words, node as usize, *opcode, arguments.map(|argument| argument as usize));
+                compute_among(words, node as usize, *opcode, arguments);
                 return Ok(());
             }
             Expression::Select([condition, a, b]) => {

@@ -54,7 +54,8 @@ pub fn put(limbs: &[u64; 4], from: usize, into: &mut [u8]) {
     if let ([a, b, c, d], []) = into.as_chunks_mut::<8>()
         && from == 0
     {
-        [*a, *b, *c, *d] = [3, 2, 1, 0].map(|limb: usize| limbs[limb].to_be_bytes());
+        (*a, *b) = (limbs[3].to_be_bytes(), limbs[2].to_be_bytes());
+        (*c, *d) = (limbs[1].to_be_bytes(), limbs[0].to_be_bytes());
         return;
     }
     let word = U256::from_limbs(*limbs).to_be_bytes::<32>();

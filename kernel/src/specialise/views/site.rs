@@ -130,7 +130,8 @@ impl Paths {
             [data] => self.memos.get(&course.words(data)).map(|memo| memo.path),
             _ => None,
         };
-        let ready = self.live(&mut course.reader, only);
+        let hashes = &mut course.machine.database().hashes;
+        let ready = self.live(&mut Remembering { reader: &mut course.reader, hashes }, only);
         if ready.is_empty() {
             return Ok((0..outcomes.len()).collect());
         }
@@ -180,7 +181,7 @@ impl Paths {
     }
 
     /// Paths with code whose conditions hold in this state, the most used ones first. What they share is computed.
-    fn live(&mut self, reader: &mut Reader<'_>, only: Option<usize>) -> Vec<(usize, Ready)> {
+    fn live(&mut self, reader: &mut Remembering<'_, '_>, only: Option<usize>) -> Vec<(usize, Ready)> {
         self.values.grow(&self.tree.graph);
         let (graph, values, computed) = (&self.tree.graph, &mut self.values, &mut self.computed);
         self.batches += 1;
