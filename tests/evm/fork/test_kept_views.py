@@ -164,11 +164,15 @@ def test_every_change_between_batches_is_seen(seed: int) -> None:
         twin.set_storage(CONTRACT, entry(rng.randrange(ACCOUNTS)), rng.getrandbits(64))
         assert read(twin) == expected(twin)
 
+    def wait() -> None:
+        for each in (fork, told):
+            each.mine(1, 12)
+
     changes: list[Callable[[], object]] = [
         lambda: write(rng.randrange(4)),
         take_back,
         look_elsewhere,
-        lambda: (fork.mine(1, 12), told.mine(1, 12)),
+        wait,
         lambda: write(6_000),
     ]
     for _ in range(40):
