@@ -131,7 +131,7 @@ mod tests {
                 let mut bytes = [0; LONGEST + 8];
                 bytes[..8].copy_from_slice(&number.to_be_bytes());
                 let bytes = &bytes[..(number + round) as usize % bytes.len()];
-                assert_eq!(hashes.of_bytes(bytes), keccak256(bytes).into());
+                assert_eq!(hashes.of_bytes(bytes), U256::from_be_bytes(keccak256(bytes).0));
             }
         }
         assert_eq!(hashes.entries.len(), MOST_ENTRIES);

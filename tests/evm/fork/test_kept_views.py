@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def warm(fork: Fork) -> None:
         fork.finish_compiling()
 
 
-def counts(fork: Fork) -> dict[str, int]:
+def counts(fork: Fork) -> dict[str, Any]:
     (site,) = fork.statistics()
     return site
 
