@@ -151,6 +151,7 @@ fn by_kept_paths(
     batch: &Batch<'_>,
 ) -> (Arc<Overlay>, Kept) {
     row.overlay.flush();
+    row.overlay.changes.watch();
     let overlay = Arc::new(std::mem::take(&mut row.overlay));
     let Some(mode) = mode else { return (overlay, Ok(None)) };
     let kept = with_shared(world, &overlay, &row.block, settings, false, |machine| {

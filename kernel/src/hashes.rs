@@ -1,4 +1,4 @@
-//! The KECCAK256 instruction with a memory for the hashes of two words.
+//! The KECCAK256 instruction with a memory for hashes.
 //!
 //! A mapping's entry lies at the hash of its key and its slot, and a contract computes that again at every access. Rows of
 //! a fleet hash the same few entries over and over, and a hash costs as much as dozens of other instructions.
@@ -20,50 +20,77 @@ type Context = MainnetContext<RowDatabase>;
 
 /// A key of a mapping and the mapping's slot.
 const LENGTH: usize = 64;
-/// A power of two; a hundred kilobytes of entries, which a core keeps near.
-const ENTRIES: usize = 1024;
+/// The longest bytes whose hash is remembered: three words, or what the address of a contract is made of.
+const LONGEST: usize = 96;
+/// Powers of two: entries at first, and the most, for some of each account of a population; they take two megabytes.
+const ENTRIES: usize = 1 << 10;
+const MOST_ENTRIES: usize = 1 << 14;
 
 struct Entry {
-    preimage: [u8; LENGTH],
+    /// With zeros behind it.
+    preimage: [u8; LONGEST],
+    length: u8,
     hash: U256,
 }
 
-/// Hashes of two words that were asked for lately. One machine has it, so no thread waits for another.
+/// Hashes of a few words that were asked for lately. One machine has it, so no thread waits for another.
 #[derive(Default)]
 pub struct Hashes {
     /// Each preimage has one place. Empty until the first hash.
     entries: Vec<Option<Entry>>,
+    /// How many had to make room since there are so many entries.
+    replaced: usize,
 }
 
 impl Hashes {
-    /// The hash of bytes; that of two words may be known.
+    /// The hash of bytes, which may be known.
     pub fn of_bytes(&mut self, bytes: &[u8]) -> U256 {
-        match bytes.try_into() {
-            Ok(preimage) => self.of(preimage),
-            Err(_) => keccak256(bytes).into(),
+        if bytes.len() > LONGEST {
+            return keccak256(bytes).into();
         }
-    }
-
-    fn of(&mut self, preimage: &[u8; LENGTH]) -> U256 {
         if self.entries.is_empty() {
             self.entries.resize_with(ENTRIES, || None);
         }
-        let entry = &mut self.entries[place(preimage)];
-        match entry {
-            Some(known) if known.preimage == *preimage => known.hash,
-            _ => entry.insert(Entry { preimage: *preimage, hash: keccak256(preimage).into() }).hash,
+        let mut preimage = [0; LONGEST];
+        preimage[..bytes.len()].copy_from_slice(bytes);
+        let length = bytes.len() as u8;
+        let at = place(&preimage, self.entries.len());
+        if let Some(known) = &self.entries[at] {
+            if known.length == length && known.preimage == preimage {
+                return known.hash;
+            }
+            self.replaced += 1;
+        }
+        let hash = keccak256(bytes).into();
+        self.entries[at] = Some(Entry { preimage, length, hash });
+        if self.replaced >= self.entries.len() && self.entries.len() < MOST_ENTRIES {
+            self.grow();
+        }
+        hash
+    }
+
+    /// Make room for four times as many.
+    #[cold]
+    fn grow(&mut self) {
+        let size = 4 * self.entries.len();
+        let entries = std::mem::take(&mut self.entries);
+        self.entries.resize_with(size, || None);
+        self.replaced = 0;
+        for entry in entries.into_iter().flatten() {
+            let at = place(&entry.preimage, size);
+            self.entries[at] = Some(entry);
         }
     }
 }
 
-/// Where a preimage belongs: every bit of it counts, and neighbouring slots do not meet.
+/// Where a preimage belongs among so many: every bit of it counts, and neighbouring slots do not meet.
 #[inline]
-fn place(preimage: &[u8; LENGTH]) -> usize {
+fn place(preimage: &[u8; LONGEST], entries: usize) -> usize {
     let (limbs, _) = preimage.as_chunks::<8>();
     let mixed = limbs.iter().fold(0u64, |mixed, limb| {
         (mixed.rotate_left(23) ^ u64::from_le_bytes(*limb)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     });
-    (mixed >> (u64::BITS - ENTRIES.ilog2())) as usize
+    (mixed >> (u64::BITS - entries.ilog2())) as usize
 }
 
 /// KECCAK256: two words in memory that is there already are looked up, all else is revm's own instruction's.
@@ -83,11 +110,30 @@ fn remembered(context: InstructionContext<'_, Context, EthInterpreter>) -> Instr
         return Err(InstructionResult::OutOfGas);
     }
     let Some((_, top)) = interpreter.stack.popn_top::<1>() else { return Err(InstructionResult::StackUnderflow) };
-    *top = host.journaled_state.database.hashes.of(&preimage);
+    *top = host.journaled_state.database.hashes.of_bytes(&preimage);
     Ok(())
 }
 
 /// Let an interpreter remember hashes.
 pub fn install(instructions: &mut EthInstructions<EthInterpreter, Context>) {
     instructions.insert_instruction(opcode::KECCAK256, Instruction::new(remembered), gas::KECCAK256 as u16);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_right_however_many_there_are_and_however_long() {
+        let mut hashes = Hashes::default();
+        for round in 0..2 {
+            for number in 0..3 * MOST_ENTRIES as u64 {
+                let mut bytes = [0; LONGEST + 8];
+                bytes[..8].copy_from_slice(&number.to_be_bytes());
+                let bytes = &bytes[..(number + round) as usize % bytes.len()];
+                assert_eq!(hashes.of_bytes(bytes), U256::from_be_bytes(keccak256(bytes).0));
+            }
+        }
+        assert_eq!(hashes.entries.len(), MOST_ENTRIES);
+    }
 }

@@ -161,6 +161,16 @@ fn whole_programs() -> bool {
     wanted && Backend::allowed() == Backend::Machine
 }
 
+/// Whether two blocks are the same but for what recordings leave open.
+fn is_alike(block: &BlockEnv, usual: &BlockEnv) -> bool {
+    block.beneficiary == usual.beneficiary
+        && block.gas_limit == usual.gas_limit
+        && block.difficulty == usual.difficulty
+        && block.prevrandao == usual.prevrandao
+        && block.blob_excess_gas_and_price == usual.blob_excess_gas_and_price
+        && block.slot_num == usual.slot_num
+}
+
 impl Specialiser {
     /// `None` where the rules or the hard fork are not modelled.
     pub fn new(mode: Mode, settings: &Settings, block: &BlockEnv, fault: Option<Fault>) -> Option<Self> {
@@ -198,13 +208,7 @@ impl Specialiser {
 
     /// Whether the block is as in every recording, but for what recordings leave open.
     fn is_usual(&self, block: &BlockEnv) -> bool {
-        let usual = &self.block;
-        block.beneficiary == usual.beneficiary
-            && block.gas_limit == usual.gas_limit
-            && block.difficulty == usual.difficulty
-            && block.prevrandao == usual.prevrandao
-            && block.blob_excess_gas_and_price == usual.blob_excess_gas_and_price
-            && block.slot_num == usual.slot_num
+        is_alike(block, &self.block)
     }
 
     /// The site of a call; none where there are too many.

@@ -1,6 +1,7 @@
 //! State of a chain: a frozen world, and the writes of a run over it.
 
 pub mod canonical;
+pub mod changes;
 pub mod database;
 pub mod dump;
 pub mod identity;

@@ -6,7 +6,7 @@ use revm::{
     state::{AccountInfo, EvmState},
 };
 
-use super::plane::Plane;
+use super::{changes::Changes, plane::Plane};
 
 #[derive(Clone, Debug)]
 pub struct OverlayAccount {
@@ -48,6 +48,7 @@ pub struct Overlay {
     marks: Vec<Mark>,
     next_mark: u64,
     pub plane: Plane,
+    pub changes: Changes,
 }
 
 impl Overlay {
@@ -122,11 +123,16 @@ impl Overlay {
             Some(account) => {
                 let info = std::mem::replace(&mut account.info, info);
                 let destroyed = std::mem::replace(&mut account.destroyed, destroyed);
+                if info.code_hash != account.info.code_hash || destroyed != account.destroyed {
+                    self.changes.forget();
+                }
                 if journaling {
                     self.undo.push(Undo::Info(address, info, destroyed));
                 }
             }
             None => {
+                // Which code lies below is not known here.
+                self.changes.forget();
                 self.accounts
                     .insert(address, OverlayAccount { info, destroyed, cleared: false, slots: U256Map::default() });
                 if journaling {
@@ -193,6 +199,7 @@ impl Overlay {
     fn put_slot(&mut self, address: Address, key: U256, value: U256) {
         if let Some(account) = self.accounts.get_mut(&address) {
             account.slots.insert(key, value);
+            self.changes.note(&address, &key);
         }
     }
 
@@ -200,6 +207,7 @@ impl Overlay {
         let journaling = self.journaling();
         if let Some(account) = self.accounts.get_mut(&address) {
             let before = account.slots.insert(key, value);
+            self.changes.note(&address, &key);
             if journaling {
                 self.undo.push(Undo::Slot(address, key, before));
             }
@@ -209,6 +217,7 @@ impl Overlay {
     /// Forget the storage of an account and whatever lies below it.
     pub fn clear_storage(&mut self, address: Address) {
         self.leave_plane();
+        self.changes.forget();
         let journaling = self.journaling();
         if !self.accounts.contains_key(&address) {
             self.set_info(address, AccountInfo::default());
@@ -229,6 +238,7 @@ impl Overlay {
         self.marks.clone_from(&other.marks);
         self.next_mark = other.next_mark;
         self.plane.set_to(&other.plane);
+        self.changes.forget();
     }
 
     pub fn snapshot(&mut self, block: &BlockEnv) -> u64 {
@@ -270,9 +280,13 @@ impl Overlay {
             match self.undo.pop()? {
                 Undo::Absent(address) => {
                     self.accounts.remove(&address);
+                    self.changes.forget();
                 }
                 Undo::Info(address, info, destroyed) => {
                     if let Some(account) = self.accounts.get_mut(&address) {
+                        if info.code_hash != account.info.code_hash || destroyed != account.destroyed {
+                            self.changes.forget();
+                        }
                         account.info = info;
                         account.destroyed = destroyed;
                     }
@@ -288,9 +302,11 @@ impl Overlay {
                             Some(value) => account.slots.insert(key, value),
                             None => account.slots.remove(&key),
                         };
+                        self.changes.note(&address, &key);
                     }
                 }
                 Undo::Storage(address, cleared, slots) => {
+                    self.changes.forget();
                     if let Some(account) = self.accounts.get_mut(&address) {
                         account.cleared = cleared;
                         account.slots = slots;

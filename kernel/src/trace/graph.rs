@@ -7,7 +7,7 @@ use revm::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    arithmetic::{compute, name, takes},
+    arithmetic::{compute, compute_among, name, takes},
     pins::Pins,
     surroundings::{Surroundings, Unread},
     values::{Values, write},
@@ -336,8 +336,9 @@ impl Graph {
         let words = &mut values.words;
         let value = match &self.expressions[node as usize] {
             Expression::Constant(_) => return Ok(()),
-            Expression::Pure(opcode, [a, b, c]) => {
-                compute(*opcode, words[*a as usize], words[*b as usize], words[*c as usize])
+            Expression::Pure(opcode, arguments) => {
+                compute_among(words, node as usize, *opcode, arguments);
+                return Ok(());
             }
             Expression::Select([condition, a, b]) => {
                 words[if words[*condition as usize].is_zero() { *b } else { *a } as usize]

@@ -46,7 +46,7 @@ pub use saved::SavedTree;
 use surroundings::View;
 pub use surroundings::{Surroundings, Unread, read_account};
 pub use tree::{End, Guard, Origins, Path, Replay, Tree};
-pub use values::Values;
+pub use values::{Values, put};
 pub use watch::{Fact, Stale, Watch};
 
 /// Recordings that may come before any of them has paid, and the calls that are to be expected for each.

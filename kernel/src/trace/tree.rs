@@ -123,9 +123,12 @@ impl Tree {
             }
             at = match &step.next {
                 Next::Fork(guard, arms) => {
-                    let value = values.get(guard.node);
-                    let value = if guard.only_truth { U256::from(!value.is_zero()) } else { value };
-                    match arms.iter().find(|(known, _)| *known == value) {
+                    let value = match (&values.words[guard.node as usize], guard.only_truth) {
+                        (value, false) => value,
+                        (&U256::ZERO, true) => &U256::ZERO,
+                        (_, true) => &U256::ONE,
+                    };
+                    match arms.iter().find(|(known, _)| known == value) {
                         Some((_, next)) => *next,
                         None => return Replay::Unknown(at),
                     }

@@ -43,10 +43,21 @@ pub fn write(text: &Text, values: &[U256], into: &mut Vec<u8>) {
     into.extend_from_slice(&text.bytes);
     for part in &text.parts {
         let (from, at, length) = (usize::from(part.from), part.at as usize, usize::from(part.length));
-        let word = values[part.node as usize].to_be_bytes::<32>();
-        match <&mut [u8; 32]>::try_from(&mut into[at..at + length]) {
-            Ok(place) => *place = word,
-            Err(_) => into[at..at + length].copy_from_slice(&word[from..from + length]),
-        }
+        put(values[part.node as usize].as_limbs(), from, &mut into[at..at + length]);
     }
+}
+
+/// Put bytes of a word, from its byte `from` on, where they belong.
+#[inline]
+pub fn put(limbs: &[u64; 4], from: usize, into: &mut [u8]) {
+    // A whole word goes limb by limb: in one piece it would wait for its limbs to arrive in memory.
+    if let ([a, b, c, d], []) = into.as_chunks_mut::<8>()
+        && from == 0
+    {
+        (*a, *b) = (limbs[3].to_be_bytes(), limbs[2].to_be_bytes());
+        (*c, *d) = (limbs[1].to_be_bytes(), limbs[0].to_be_bytes());
+        return;
+    }
+    let word = U256::from_limbs(*limbs).to_be_bytes::<32>();
+    into.copy_from_slice(&word[from..from + into.len()]);
 }

@@ -118,6 +118,20 @@ def test_reverts_take_replayed_transactions_back() -> None:
     assert fork.copy().digest() == before
 
 
+def test_code_and_slots_that_are_taken_back_are_seen() -> None:
+    told, fork = world("off"), world("on")
+    for seed in range(4):
+        with told.snapshot(), fork.snapshot():
+            for each in (told, fork):
+                each.set_storage(CONTRACT, FEE, 11 + seed)
+                if seed % 2:
+                    each.set_code(CONTRACT, TOKEN.replace(b"\x60\x05", b"\x60\x06"))
+            assert play(fork, seed) == play(told, seed)
+        assert play(fork, seed) == play(told, seed)
+    assert fork.digest() == told.digest()
+    assert hits(fork) > ROUNDS
+
+
 def test_forks_of_a_world_share_paths() -> None:
     first = world("on")
     second, told = first.copy(), first.copy()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -54,7 +58,7 @@ def warm(fork: Fork) -> None:
         fork.finish_compiling()
 
 
-def counts(fork: Fork) -> dict[str, int]:
+def counts(fork: Fork) -> dict[str, Any]:
     (site,) = fork.statistics()
     return site
 
@@ -129,6 +133,56 @@ def test_snapshots_take_changes_back() -> None:
         fork.mine(3)
         assert read(fork) == expected(fork) != told
     assert read(fork) == told
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_change_between_batches_is_seen(seed: int) -> None:
+    """What a call read in the batch before is read again if it was written meanwhile, or taken back."""
+    fork = world()
+    told = fork.copy()
+    told.specialise = "off"
+    warm(fork)
+    rng = random.Random(seed)
+
+    def agree() -> None:
+        assert read(fork) == read(told)
+
+    def write(accounts: int) -> None:
+        for _ in range(accounts):
+            account, value = rng.randrange(ACCOUNTS), rng.choice([0, rng.getrandbits(40), rng.getrandbits(200)])
+            for each in (fork, told):
+                each.set_storage(CONTRACT, entry(account), value)
+
+    def take_back() -> None:
+        with fork.snapshot(), told.snapshot():
+            write(rng.randrange(9))
+            agree()
+            write(rng.randrange(9))
+        agree()
+
+    def look_elsewhere() -> None:
+        twin = fork.copy()
+        twin.set_storage(CONTRACT, entry(rng.randrange(ACCOUNTS)), rng.getrandbits(64))
+        assert read(twin) == expected(twin)
+
+    def wait() -> None:
+        for each in (fork, told):
+            each.mine(1, 12)
+
+    changes: list[Callable[[], object]] = [
+        lambda: write(rng.randrange(4)),
+        take_back,
+        look_elsewhere,
+        wait,
+        lambda: write(6_000),
+    ]
+    for _ in range(40):
+        rng.choices(changes, [8, 4, 2, 4, 0.5])[0]()
+        agree()
+    for each in (fork, told):
+        each.set_code(LIBRARY, returning("2 SLOAD 1000 ADD"))
+    agree()
+    assert counts(fork)["native"] > 20 * ACCOUNTS
 
 
 def test_wider_values_than_seen_are_answered_too() -> None:

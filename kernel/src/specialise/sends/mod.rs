@@ -21,7 +21,7 @@ use revm::{
 };
 
 use super::{
-    Mode,
+    Mode, is_alike,
     sites::shape::{Shape, Tariff},
     statistics::{Counts, SiteStatistics},
 };
@@ -125,6 +125,7 @@ impl Sends {
             site.holes.iter().map(|at| U256::from_be_slice(&sending.tx.data[*at..at + 32])).collect();
         let Some(data) = site.tariff.of(&words) else { return Ok(None) };
         machine.overlay().flush();
+        machine.overlay().changes.watch();
         let fees = Fees::of(machine.database(), sending).map_err(|miss| Failure::Missing(vec![miss]))?;
         let Some(fees) = fees else { return Ok(None) };
         // Another thread's transaction is not worth waiting for.
@@ -138,7 +139,7 @@ impl Sends {
             }
             Err(TryLockError::WouldBlock) => return Ok(None),
         };
-        if !paths.is_usual(sending.block) {
+        if !is_alike(sending.block, &paths.block) {
             return Ok(None);
         }
         paths.run(&mut Course { sends: self, site: &site, machine, sending, data, fees })

@@ -30,7 +30,7 @@ pub struct Known {
 
 /// The paths of a site, and what they rely on.
 pub struct Paths {
-    block: BlockEnv,
+    pub block: BlockEnv,
     pub tree: Tree,
     pub ground: Ground,
     /// Slots that have changed since some recording: they are never taken for constant again.
@@ -58,12 +58,6 @@ impl Paths {
     pub fn forget(&mut self) {
         let (watch, held) = (std::mem::take(&mut self.watch), self.held);
         *self = Self { watch, held, ..Self::new(self.block.clone()) };
-    }
-
-    /// Whether the block is as in every recording, but for what recordings leave open.
-    pub fn is_usual(&self, block: &BlockEnv) -> bool {
-        let BlockEnv { number, timestamp, basefee, .. } = block.clone();
-        BlockEnv { number, timestamp, basefee, ..self.block.clone() } == *block
     }
 
     /// What came of a transaction, which is kept; none where it is to be interpreted.

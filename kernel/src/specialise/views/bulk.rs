@@ -2,12 +2,17 @@
 
 use std::ops::Range;
 
-use revm::primitives::{Bytes, HashMap, U256};
+use revm::primitives::{Bytes, U256};
 
-use super::{lowered::Lowered, reader::Reader};
+use super::{
+    lowered::Lowered,
+    memos::{Derived, Memo, Memos, Since, Slot},
+    reader::Reader,
+};
 use crate::{
     native::processor::{executable::Executable, rows::Rows},
-    trace::{Expression, Graph, Surroundings, Text, Unread, Values},
+    storage::changes::mark,
+    trace::{Graph, Surroundings, Text, Unread, Values, put as put_word},
 };
 
 /// Calls that go through a function at once.
@@ -16,15 +21,6 @@ const BLOCK: usize = 32;
 const CALLS_A_THREAD: usize = 2_048;
 /// Paths that are tried on a call.
 const MOST_TRIES: usize = 6;
-
-/// What is remembered of calldata: the path it took last, and what was derived from it.
-pub struct Memo {
-    pub path: usize,
-    pub words: Option<Box<[U256]>>,
-}
-
-/// What is remembered, by the words in which calldata differs.
-pub type Memos = HashMap<Box<[u8]>, Memo>;
 
 /// Number of a call, and what is remembered of it.
 type Call<'a> = (usize, Option<&'a Memo>);
@@ -45,6 +41,8 @@ pub struct Bulk<'a> {
     pub memos: &'a Memos,
     /// Where their calldata differs.
     pub holes: &'a [usize],
+    /// What has changed since the last batch. A single call is none.
+    pub since: Option<Since>,
 }
 
 /// Outputs of calls that took one path.
@@ -71,7 +69,7 @@ struct Block {
     inputs: Vec<u64>,
     outputs: Vec<u64>,
     flags: [u8; BLOCK],
-    fresh: Vec<Option<Box<[U256]>>>,
+    fresh: Vec<Option<Derived>>,
 }
 
 impl<'a> Bulk<'a> {
@@ -79,9 +77,9 @@ impl<'a> Bulk<'a> {
     pub fn run(&self, calls: Range<usize>, values: &mut Values, reader: &mut Reader<'a>) -> Share {
         let mut share = Share::default();
         let mut waiting: Vec<Vec<Call<'a>>> = vec![Vec::new(); self.live.len()];
-        let (mut later, mut words) = (Vec::new(), Vec::new());
+        let (mut later, mut words, mut next) = (Vec::new(), Vec::new(), 0);
         for call in calls {
-            let memo = self.memo(call, &mut words);
+            let memo = self.memo(call, &mut words, &mut next);
             let known = memo.and_then(|memo| self.live.iter().position(|live| live.path == memo.path));
             match known.or((!self.live.is_empty()).then_some(0)) {
                 Some(at) => waiting[at].push((call, memo)),
@@ -99,15 +97,15 @@ impl<'a> Bulk<'a> {
         share
     }
 
-    /// What is remembered of a call. `words`: memory for its calldata.
-    fn memo(&self, call: usize, words: &mut Vec<u8>) -> Option<&'a Memo> {
+    /// What is remembered of a call. `words`: memory for its calldata; `next`: where it is looked for first.
+    fn memo(&self, call: usize, words: &mut Vec<u8>, next: &mut usize) -> Option<&'a Memo> {
         let data = self.datas[call];
         if let [at] = *self.holes {
-            return self.memos.get(&data[at..at + 32]);
+            return self.memos.get_next(&data[at..at + 32], next);
         }
         words.clear();
         self.holes.iter().for_each(|at| words.extend_from_slice(&data[*at..at + 32]));
-        self.memos.get(words.as_slice())
+        self.memos.get_next(words, next)
     }
 
     /// Try a path on some calls; those that do not take it wait for another.
@@ -141,8 +139,15 @@ impl<'a> Bulk<'a> {
             block.fresh.clear();
             let mut read = [true; BLOCK];
             for (row, (call, memo)) in calls.iter().enumerate() {
+                let memo = memo.filter(|memo| memo.path == *path).and_then(|memo| memo.derived.as_ref());
+                let own = &mut block.inputs[4 * (row * width + equal)..][..4 * lowered.own.len()];
+                // What is read by numbered slots alone stays until one of them is written.
+                let repeated = self.since.as_ref().zip(memo).filter(|_| lowered.slots.len() == lowered.read.len());
+                if repeated.is_some_and(|(since, known)| since.repeat(known, own)) {
+                    block.fresh.push(None);
+                    continue;
+                }
                 reader.data = self.datas[*call];
-                let memo = memo.filter(|memo| memo.path == *path).and_then(|memo| memo.words.as_deref());
                 match self.gather(lowered, memo, values, reader) {
                     Ok(fresh) => block.fresh.push(fresh),
                     Err(Unread) => {
@@ -150,8 +155,10 @@ impl<'a> Bulk<'a> {
                         block.fresh.push(None);
                     }
                 }
-                let own = &mut block.inputs[4 * (row * width + equal)..][..4 * lowered.own.len()];
                 put(own, lowered.own.iter().map(|node| values.get(*node)));
+                if let Some((since, known)) = repeated.filter(|_| read[row]) {
+                    since.remember(known, own);
+                }
             }
             code.run(&mut Rows {
                 inputs: &block.inputs,
@@ -170,8 +177,8 @@ impl<'a> Bulk<'a> {
                 let results = &block.outputs[4 * row * lowered.results..4 * (row + 1) * lowered.results];
                 write(&lowered.output, results, &fixed, &mut told);
                 taken.push(*call);
-                if let Some(words) = block.fresh[row].take() {
-                    share.memos.push((*call, Memo { path: *path, words: Some(words) }));
+                if let Some(derived) = block.fresh[row].take() {
+                    share.memos.push((*call, Memo { path: *path, derived: Some(derived) }));
                 }
             }
         }
@@ -179,18 +186,21 @@ impl<'a> Bulk<'a> {
     }
 
     /// Read what a call's row needs, for calldata that is new. Returns what is worth remembering.
-    fn derive(&self, lowered: &Lowered, values: &mut Values, reader: &mut Reader<'a>) -> Result<Box<[U256]>, Unread> {
+    fn derive(&self, lowered: &Lowered, values: &mut Values, reader: &mut Reader<'a>) -> Result<Derived, Unread> {
         for node in &lowered.derive {
             self.graph.evaluate(*node, values, reader)?;
         }
-        let mut words: Vec<U256> = lowered.kept.iter().map(|node| values.get(*node)).collect();
+        let kept = lowered.kept.iter().map(|node| values.get(*node)).collect();
+        let mut slots = Vec::new();
         for (node, at) in &lowered.read {
             self.graph.evaluate(*node, values, reader)?;
-            if let (Some(_), Expression::Slot(account, key)) = (at, self.graph.expression(*node)) {
-                words.push(reader.below(*account, values.get(*key))?);
+            if let Some(at) = at {
+                let (account, key) = lowered.slots[*at];
+                let key = values.get(key);
+                slots.push(Slot { below: reader.below(account, key)?, mark: mark(&account, &key) });
             }
         }
-        Ok(words.into())
+        Ok(Derived { kept, slots: slots.into(), latest: Default::default() })
     }
 
     /// Read what a call's row needs. Returns what was derived from calldata that is new.
@@ -198,35 +208,30 @@ impl<'a> Bulk<'a> {
     fn gather(
         &self,
         lowered: &Lowered,
-        memo: Option<&[U256]>,
+        memo: Option<&Derived>,
         values: &mut Values,
         reader: &mut Reader<'a>,
-    ) -> Result<Option<Box<[U256]>>, Unread> {
+    ) -> Result<Option<Derived>, Unread> {
         // The words of the calldata are the first expressions after zero.
         for hole in 0..self.holes.len() {
             values.words[1 + hole] = reader.input(hole as u32);
         }
-        let fresh = match memo {
-            Some(words) => {
-                for (node, word) in lowered.kept.iter().zip(words) {
-                    values.words[*node as usize] = *word;
-                }
-                None
-            }
-            None => Some(self.derive(lowered, values, reader)?),
-        };
-        let Some(below) = memo.map(|words| &words[lowered.kept.len()..]) else { return Ok(fresh) };
+        let Some(known) = memo else { return self.derive(lowered, values, reader).map(Some) };
+        for (node, word) in lowered.kept.iter().zip(&known.kept) {
+            values.words[*node as usize] = *word;
+        }
         for (node, at) in &lowered.read {
-            match (at, self.graph.expression(*node)) {
+            match at {
                 // The world below the writes never changes: what stands there is remembered.
-                (Some(at), Expression::Slot(account, key)) => {
-                    let written = reader.written(*account, values.get(*key));
-                    values.words[*node as usize] = written.unwrap_or(below[*at]);
+                Some(at) => {
+                    let (account, key) = lowered.slots[*at];
+                    let written = reader.written(account, values.get(key));
+                    values.words[*node as usize] = written.unwrap_or(known.slots[*at].below);
                 }
-                _ => self.graph.evaluate(*node, values, reader)?,
+                None => self.graph.evaluate(*node, values, reader)?,
             }
         }
-        Ok(fresh)
+        Ok(None)
     }
 }
 
@@ -244,16 +249,12 @@ fn write(text: &Text, results: &[u64], fixed: &[U256], into: &mut Vec<u8>) {
     into.extend_from_slice(&text.bytes);
     for part in &text.parts {
         let node = part.node as usize;
-        let word = match node.checked_sub(computed) {
-            Some(at) => fixed[at],
-            None => U256::from_limbs_slice(&results[4 * node..4 * node + 4]),
+        let limbs = match (node.checked_sub(computed), results.as_chunks::<4>()) {
+            (Some(at), _) => fixed[at].as_limbs(),
+            (None, (words, _)) => &words[node],
         };
-        let (from, at, length) = (usize::from(part.from), start + part.at as usize, usize::from(part.length));
-        let word = word.to_be_bytes::<32>();
-        match <&mut [u8; 32]>::try_from(&mut into[at..at + length]) {
-            Ok(place) => *place = word,
-            Err(_) => into[at..at + length].copy_from_slice(&word[from..from + length]),
-        }
+        let at = start + part.at as usize;
+        put_word(limbs, usize::from(part.from), &mut into[at..at + usize::from(part.length)]);
     }
 }
 
@@ -261,6 +262,9 @@ fn write(text: &Text, results: &[u64], fixed: &[U256], into: &mut Vec<u8>) {
 pub fn in_parts<'a>(bulk: &Bulk<'a>, values: &mut Values, reader: &Reader<'a>, threads: usize) -> Vec<Share> {
     let calls = bulk.datas.len();
     let parts = threads.min(calls / CALLS_A_THREAD).max(1);
+    if parts == 1 {
+        return vec![bulk.run(0..calls, values, &mut reader.clone())];
+    }
     let size = calls.div_ceil(parts);
     let others = (1..parts).map(|part| part * size..((part + 1) * size).min(calls));
     std::thread::scope(|scope| {

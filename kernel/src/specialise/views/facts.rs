@@ -3,7 +3,13 @@
 use revm::primitives::{Address, HashSet, U256};
 
 use super::{Facts, reader::Reader};
-use crate::trace::{Fact, Unread, Watch};
+use crate::{
+    storage::changes::{Moment, mark},
+    trace::{Fact, Unread, Watch},
+};
+
+/// Slots written since the last comparison beyond which all facts are compared again.
+const MOST_MARKS: usize = 64;
 
 /// What some path of a site relies on of one account.
 struct Relied {
@@ -19,6 +25,10 @@ struct Relied {
 pub struct Ground {
     accounts: Vec<Relied>,
     known: HashSet<Fact>,
+    /// Marks of the slots, in order.
+    marks: Vec<u64>,
+    /// When all of it was last found to be as it was.
+    held: Option<Moment>,
 }
 
 impl Ground {
@@ -31,10 +41,14 @@ impl Ground {
         self.known.extend(read.iter().map(|(fact, _)| *fact));
         for (fact, value) in read {
             match fact {
-                Fact::Slot(address, key) => self.account(address).slots.push((key, value)),
+                Fact::Slot(address, key) => {
+                    self.marks.push(mark(&address, &key));
+                    self.account(address).slots.push((key, value));
+                }
                 Fact::Code(address) => self.account(address).code = Some(value),
             }
         }
+        self.marks.sort_unstable();
         true
     }
 
@@ -51,7 +65,21 @@ impl Ground {
     }
 
     /// Whether everything is as it was. Slots that are not are never taken for constant again.
-    pub fn holds(&self, reader: &mut Reader<'_>, watch: &Watch) -> bool {
+    pub fn holds(&mut self, reader: &mut Reader<'_>, watch: &Watch) -> bool {
+        let holds = self.is_untouched(reader) || self.compare(reader, watch);
+        self.held = reader.now().filter(|_| holds);
+        holds
+    }
+
+    /// Whether none of it was written since it was last compared.
+    fn is_untouched(&self, reader: &Reader<'_>) -> bool {
+        let written = self.held.and_then(|held| reader.written_since(held));
+        written.is_some_and(|written| {
+            written.len() <= MOST_MARKS && written.iter().all(|mark| self.marks.binary_search(mark).is_err())
+        })
+    }
+
+    fn compare(&self, reader: &mut Reader<'_>, watch: &Watch) -> bool {
         let mut holds = true;
         for Relied { address, code, slots } in &self.accounts {
             // Changed code is recorded anew; which one it is stays a fact.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use revm::primitives::{HashMap, U256};
+use revm::primitives::{Address, HashMap, U256};
 
 use crate::{
     native::ssa::ir::{Builder, Condition, Function},
@@ -64,6 +64,8 @@ pub struct Lowered {
     /// What else is computed and read for each call before the function can run. Slots whose keys are derived from
     /// calldata are numbered.
     pub read: Vec<(Node, Option<usize>)>,
+    /// Accounts and keys of the numbered ones.
+    pub slots: Vec<(Address, Node)>,
     /// The output over the function's results, and then over `fixed`.
     pub output: Text,
     pub fixed: Vec<Node>,
@@ -117,9 +119,15 @@ impl Lowered {
                 }
             });
         }
-        let mut slots = 0..;
-        let is_known = |node: Node| matches!(graph.expression(node), Expression::Slot(_, key) if kinds.is_derived(*key) && kinds.varies(*key));
-        let read = read.into_iter().map(|node| (node, if is_known(node) { slots.next() } else { None })).collect();
+        let mut slots = Vec::new();
+        let numbered = |node: Node| match graph.expression(node) {
+            Expression::Slot(account, key) if kinds.is_derived(*key) && kinds.varies(*key) => {
+                slots.push((*account, *key));
+                (node, Some(slots.len() - 1))
+            }
+            _ => (node, None),
+        };
+        let read = read.into_iter().map(numbered).collect();
         let once =
             conditions.iter().map(|(guard, _)| guard.node).chain(equal.iter().chain(&fixed).chain(&uniform).copied());
         let shared = cone(graph, once, |_| false);
@@ -128,7 +136,7 @@ impl Lowered {
         output.parts.iter_mut().for_each(|part| part.node = order[&part.node]);
         let kept = kept.into_iter().collect();
         let lowered =
-            Self { shared, conditions, equal, own, derive, kept, read, output, fixed, results: results.len() };
+            Self { shared, conditions, equal, own, derive, kept, read, slots, output, fixed, results: results.len() };
         (lowered, function)
     }
 

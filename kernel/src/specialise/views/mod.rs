@@ -6,8 +6,10 @@
 
 mod bulk;
 pub(super) mod facts;
+mod kind;
 mod lowered;
 mod makers;
+mod memos;
 pub(super) mod reader;
 mod site;
 
@@ -19,11 +21,11 @@ use std::sync::{
 use revm::{
     context::BlockEnv,
     context_interface::cfg::GasParams,
-    primitives::{Address, HashMap, U256, hardfork::SpecId},
+    primitives::{HashMap, U256, hardfork::SpecId},
 };
 
 use super::{
-    Mode,
+    Mode, is_alike,
     sites::shape::{Shape, Tariff},
     statistics::{Counts, SiteStatistics},
 };
@@ -31,32 +33,20 @@ use crate::{
     batch::{Batch, Effort, Outcome},
     machine::{Failure, Machine, Settings},
     storage::{overlay::Overlay, world::World},
-    trace::{Layout, Places},
+    trace::Places,
 };
+use kind::Key;
 use makers::Makers;
 use reader::Place;
 use site::Paths;
 
 /// Call sites of one world; the calls of further ones are not kept.
 const MOST_SITES: usize = 1 << 10;
-/// Calls of one kind in a batch that are worth looking a site up for.
-const FEWEST: usize = 2;
-
-/// Calldata of one kind, from one sender, to one target.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    to: Address,
-    sender: Address,
-    gas: u64,
-    spec: SpecId,
-    /// Calldata with zeros where it varies.
-    template: Vec<u8>,
-    holes: Vec<usize>,
-}
-
 /// A call site: its counts, and its paths, which one batch at a time may use.
 struct Site {
     key: Key,
+    /// Where words of the calldata vary.
+    holes: Vec<usize>,
     counts: Arc<Counts>,
     paths: Mutex<Paths>,
 }
@@ -96,7 +86,8 @@ impl Views {
         batch: &Batch<'_>,
     ) -> Result<Option<(Vec<Outcome>, Effort)>, Failure> {
         let modelled = (SpecId::LONDON..SpecId::AMSTERDAM).contains(&ground.settings.spec);
-        let Some(key) = (modelled && ground.world.closed).then(|| key_of(ground, batch)).flatten() else {
+        let Some(key) = (modelled && ground.world.closed).then(|| Key::of(ground.settings.spec, batch)).flatten()
+        else {
             return Ok(None);
         };
         let Some(site) = self.site(key, ground) else { return Ok(None) };
@@ -114,7 +105,7 @@ impl Views {
             }
             Err(TryLockError::WouldBlock) => return Ok(None),
         };
-        if !paths.is_usual(ground.block) {
+        if !is_alike(ground.block, &paths.block) {
             return Ok(None);
         }
         paths.run(self, &site, machine, ground, batch).map(Some)
@@ -125,16 +116,17 @@ impl Views {
         if let Some(site) = self.sites.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Some(Arc::clone(site));
         }
-        let shape = Shape { id: 0, data: key.template.clone(), holes: key.holes.clone(), gas: key.gas };
-        let dearest = vec![U256::MAX; key.holes.len()];
+        let holes = key.calldata.holes();
+        let shape = Shape { id: 0, data: key.calldata.template(), holes: holes.clone(), gas: key.gas };
+        let dearest = vec![U256::MAX; holes.len()];
         Tariff::new(&shape, &GasParams::new_spec(ground.settings.spec)).of(&dearest)?;
         let mut sites = self.sites.write().unwrap_or_else(PoisonError::into_inner);
         if sites.len() >= MOST_SITES && !sites.contains_key(&key) {
             return None;
         }
         let site = sites.entry(key.clone()).or_insert_with(|| {
-            let paths = Mutex::new(Paths::new(key.holes.len(), ground.block.clone()));
-            Arc::new(Site { key, counts: Arc::default(), paths })
+            let paths = Mutex::new(Paths::new(holes.len(), ground.block.clone()));
+            Arc::new(Site { key, holes, counts: Arc::default(), paths })
         });
         Some(Arc::clone(site))
     }
@@ -152,31 +144,12 @@ impl Views {
 
     pub fn statistics(&self) -> Vec<SiteStatistics> {
         let sites = self.sites.read().unwrap_or_else(PoisonError::into_inner);
-        let selector = |key: &Key| std::array::from_fn(|at| key.template.get(at).copied().unwrap_or(0));
-        let told = |site: &Arc<Site>| site.counts.statistics(site.key.to, site.key.sender, selector(&site.key));
+        let told =
+            |site: &Arc<Site>| site.counts.statistics(site.key.to, site.key.sender, site.key.calldata.selector());
         let mut all: Vec<SiteStatistics> = sites.values().map(told).collect();
         all.sort_unstable_by_key(|site| (site.to, site.selector, site.sender));
         all
     }
-}
-
-/// What the calls of a batch have in common; none where that is not enough.
-fn key_of(ground: &Ground<'_>, batch: &Batch<'_>) -> Option<Key> {
-    let first = *batch.datas.first()?;
-    let holes = match batch.holes {
-        Some(holes) => holes.to_vec(),
-        None if batch.datas.len() < FEWEST => return None,
-        None => {
-            let layouts = Layout::of(batch.datas);
-            let layout = layouts.get(&first.len()).filter(|_| layouts.len() == 1)?;
-            let whole = layout.differing.iter().all(|word| word.length == 32);
-            whole.then(|| layout.differing.iter().map(|word| word.at).collect::<Vec<_>>())?
-        }
-    };
-    let mut template = first.to_vec();
-    holes.iter().for_each(|at| template[*at..at + 32].fill(0));
-    let Batch { to, sender, gas, .. } = *batch;
-    Some(Key { to, sender, gas, spec: ground.settings.spec, template, holes })
 }
 
 /// Slots and codes by what they are read from.

@@ -6,7 +6,9 @@ use revm::{
 };
 
 use crate::{
+    hashes::Hashes,
     storage::{
+        changes::Moment,
         overlay::{Overlay, OverlayAccount},
         world::{BaseAccount, World},
     },
@@ -55,6 +57,16 @@ impl<'a> Reader<'a> {
         let known = Known { address, written: self.overlay.get(&address), below: self.world.base.get(&address) };
         self.known.push(known);
         known
+    }
+
+    /// This moment; none where writes are not noted.
+    pub fn now(&self) -> Option<Moment> {
+        self.overlay.changes.now()
+    }
+
+    /// Marks of the slots that were written since then, where that is known.
+    pub fn written_since(&self, then: Moment) -> Option<&'a [u64]> {
+        self.overlay.changes.since(then)
     }
 
     /// Whether any slot of an account was written over the world.
@@ -137,5 +149,36 @@ impl Surroundings for Reader<'_> {
             (None, Some(below)) => below.info.balance,
             (None, None) => U256::ZERO,
         })
+    }
+}
+
+/// The same with a memory for hashes.
+pub struct Remembering<'r, 'a> {
+    pub reader: &'r mut Reader<'a>,
+    pub hashes: &'r mut Hashes,
+}
+
+impl Surroundings for Remembering<'_, '_> {
+    #[inline]
+    fn input(&self, at: u32) -> U256 {
+        self.reader.input(at)
+    }
+
+    #[inline]
+    fn block(&self, field: BlockField) -> U256 {
+        self.reader.block(field)
+    }
+
+    #[inline]
+    fn slot(&mut self, account: Address, key: U256) -> Result<U256, Unread> {
+        self.reader.slot(account, key)
+    }
+
+    fn account(&mut self, field: Field, address: U256) -> Result<U256, Unread> {
+        self.reader.account(field, address)
+    }
+
+    fn hash(&mut self, bytes: &[u8]) -> U256 {
+        self.hashes.of_bytes(bytes)
     }
 }

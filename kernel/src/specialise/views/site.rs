@@ -13,14 +13,16 @@ use revm::{
 
 use super::{
     Ground, Site, Views,
-    bulk::{Answers, Bulk, Live, Memos, in_parts},
+    bulk::{Answers, Bulk, Live, in_parts},
     facts,
     lowered::Kinds,
-    reader::Reader,
+    memos::{Memos, Since},
+    reader::{Reader, Remembering},
 };
 use crate::{
     batch::{Batch, Effort, Outcome},
     machine::{Failure, Machine},
+    storage::changes::{Moment, Sieve},
     trace::{End, Guard, Replay, Tree, Values, Watch},
 };
 use course::Course;
@@ -34,7 +36,7 @@ const MOST_MEMOS: usize = 1 << 17;
 /// The paths of a site, and what they rely on.
 pub struct Paths {
     holes: usize,
-    block: BlockEnv,
+    pub(super) block: BlockEnv,
     tree: Tree,
     kinds: Kinds,
     ground: facts::Ground,
@@ -47,6 +49,8 @@ pub struct Paths {
     /// In which batch each expression that all calls share was last computed.
     computed: Vec<u64>,
     batches: u64,
+    /// The last batch of more than one call, and the state it read.
+    last: Option<(u64, Moment)>,
     codes: usize,
 }
 
@@ -68,6 +72,7 @@ impl Paths {
             values: Values::default(),
             computed: Vec::new(),
             batches: 0,
+            last: None,
             codes: 0,
         }
     }
@@ -76,12 +81,6 @@ impl Paths {
     pub fn forget(&mut self) {
         let watch = std::mem::take(&mut self.watch);
         *self = Self { watch, ..Self::new(self.holes, self.block.clone()) };
-    }
-
-    /// Whether the block is as in every recording, but for what recordings leave open.
-    pub fn is_usual(&self, block: &BlockEnv) -> bool {
-        let BlockEnv { number, timestamp, basefee, .. } = block.clone();
-        BlockEnv { number, timestamp, basefee, ..self.block.clone() } == *block
     }
 
     /// Every call's outcome.
@@ -93,7 +92,7 @@ impl Paths {
         ground: &Ground<'_>,
         batch: &Batch<'_>,
     ) -> Result<(Vec<Outcome>, Effort), Failure> {
-        let reader = Reader::new(ground.world, ground.overlay, ground.block, &site.key.holes);
+        let reader = Reader::new(ground.world, ground.overlay, ground.block, &site.holes);
         let mut course = Course { views, site, machine, batch, ground, reader, effort: Effort::default() };
         if !self.ground.holds(&mut course.reader, &self.watch) {
             self.forget();
@@ -113,8 +112,10 @@ impl Paths {
             self.forget();
         }
         let mut effort = course.effort;
-        effort.traces = self.known.len();
-        effort.operations = self.tree.operations();
+        if calls > 1 {
+            effort.traces = self.known.len();
+            effort.operations = self.tree.operations();
+        }
         Ok((outcomes.into_iter().flatten().collect(), effort))
     }
 
@@ -129,7 +130,8 @@ impl Paths {
             [data] => self.memos.get(&course.words(data)).map(|memo| memo.path),
             _ => None,
         };
-        let ready = self.live(&mut course.reader, only);
+        let hashes = &mut course.machine.database().hashes;
+        let ready = self.live(&mut Remembering { reader: &mut course.reader, hashes }, only);
         if ready.is_empty() {
             return Ok((0..outcomes.len()).collect());
         }
@@ -137,8 +139,15 @@ impl Paths {
             .iter()
             .filter_map(|(path, Ready { lowered, code })| Some(Live { path: *path, lowered, code: code.get()? }))
             .collect();
-        let (datas, holes) = (course.batch.datas, &course.site.key.holes);
-        let bulk = Bulk { graph: &self.tree.graph, live: &live, datas, memos: &self.memos, holes };
+        let (datas, holes) = (course.batch.datas, &course.site.holes);
+        let since = (datas.len() > 1).then(|| {
+            let written = |(batch, then)| Some((batch, Sieve::new(course.reader.written_since(then)?)));
+            Since { batch: self.batches, before: self.last.and_then(written) }
+        });
+        if since.is_some() {
+            self.last = course.reader.now().map(|now| (self.batches, now));
+        }
+        let bulk = Bulk { graph: &self.tree.graph, live: &live, datas, memos: &self.memos, holes, since };
         let shares = in_parts(&bulk, &mut self.values, &course.reader, course.ground.threads);
         let (mut left, mut taken, mut told) = (Vec::new(), Vec::new(), Vec::new());
         for share in shares {
@@ -149,6 +158,7 @@ impl Paths {
         if self.memos.len() + told.len() > MOST_MEMOS {
             self.memos.clear();
         }
+        told.sort_unstable_by_key(|(call, _)| *call);
         for (call, memo) in told {
             self.memos.insert(course.words(course.batch.datas[call]), memo);
         }
@@ -171,7 +181,7 @@ impl Paths {
     }
 
     /// Paths with code whose conditions hold in this state, the most used ones first. What they share is computed.
-    fn live(&mut self, reader: &mut Reader<'_>, only: Option<usize>) -> Vec<(usize, Ready)> {
+    fn live(&mut self, reader: &mut Remembering<'_, '_>, only: Option<usize>) -> Vec<(usize, Ready)> {
         self.values.grow(&self.tree.graph);
         let (graph, values, computed) = (&self.tree.graph, &mut self.values, &mut self.computed);
         self.batches += 1;
@@ -206,7 +216,8 @@ impl Paths {
     fn by_tree(&mut self, course: &mut Course<'_, '_>, call: usize) -> Result<Outcome, Failure> {
         course.reader.data = course.batch.datas[call];
         let counts = &course.site.counts;
-        match self.tree.replay(&mut self.values, &mut course.reader) {
+        let hashes = &mut course.machine.database().hashes;
+        match self.tree.replay(&mut self.values, &mut Remembering { reader: &mut course.reader, hashes }) {
             Replay::End(step) => {
                 counts.hits.fetch_add(1, Relaxed);
                 course.effort.replayed += 1;

@@ -29,7 +29,7 @@ pub(in super::super) struct Course<'a, 'm> {
 impl Course<'_, '_> {
     /// The words in which the calldata of a call differs from others'.
     pub fn words(&self, data: &[u8]) -> Box<[u8]> {
-        self.site.key.holes.iter().flat_map(|at| &data[*at..at + 32]).copied().collect()
+        self.site.holes.iter().flat_map(|at| &data[*at..at + 32]).copied().collect()
     }
 
     pub fn interpret(&mut self, call: usize) -> Result<Outcome, Failure> {

@@ -70,7 +70,7 @@ impl Paths {
     ) -> Result<(ExecutionResult, Path, HashSet<Fact>), Failure> {
         course.site.counts.recordings.fetch_add(1, Relaxed);
         let Views { places, fault, .. } = course.views;
-        let mut recorder = Recorder::of_transaction(&mut self.tree.graph, &course.site.key.holes, &self.watch, places);
+        let mut recorder = Recorder::of_transaction(&mut self.tree.graph, &course.site.holes, &self.watch, places);
         let tx = course.batch.transaction(course.batch.datas[call]);
         let (result, _) = course.machine.record_transaction(tx, &mut recorder)?;
         let (mut path, folded) = recorder.finish_transaction(&result, Vec::new());

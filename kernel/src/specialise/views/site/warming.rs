@@ -8,7 +8,7 @@ use std::{
 use revm::primitives::U256;
 
 use super::{
-    super::{bulk::Memo, lowered::Lowered},
+    super::{lowered::Lowered, memos::Memo},
     Paths,
     course::Course,
 };
@@ -20,10 +20,11 @@ use crate::{
     trace::{End, Guard},
 };
 
-/// Replays of a path after which it becomes code, more of them where it is long; calls that its code refused after which it is compiled again, for
-/// wider values; and how often.
+/// Replays of a path after which it becomes code, and more of them for each operation: compiling one takes as long as
+/// a few thousand of them in a replay. Calls that its code refused after which it is compiled again, for wider values;
+/// and how often.
 const WARM: u32 = 192;
-const OPERATIONS_A_REPLAY: usize = 2;
+const REPLAYS_AN_OPERATION: usize = 2;
 const REFUSED: u32 = 512;
 const MOST_VERSIONS: u32 = 6;
 /// Paths of one site that become code.
@@ -91,7 +92,7 @@ impl Paths {
             let words = course.words(course.reader.data);
             if self.memos.get(&words).is_none_or(|memo| memo.path != path) {
                 self.known[path].hits += 1;
-                self.memos.insert(words, Memo { path, words: None });
+                self.memos.insert(words, Memo { path, derived: None });
                 return;
             }
         }
@@ -113,7 +114,7 @@ impl Paths {
             let (false, End::Output(text)) = (many, tree.end(known.step)) else { return };
             *codes += usize::from(known.versions == 0);
             let draft = Lowered::new(&tree.graph, kinds, &known.guards, text);
-            known.due = WARM.max((draft.1.nodes.len() / OPERATIONS_A_REPLAY) as u32);
+            known.due = WARM.max((REPLAYS_AN_OPERATION * draft.1.nodes.len()) as u32);
             known.draft = Some(draft);
             if known.versions == 0 && known.walked < known.due {
                 return;
