@@ -82,7 +82,6 @@ class Scheduler:
         self.priority_fee_wei = priority_fee_wei
         self.native_wei = native_wei
         self.hooks = tuple(hooks)
-        self._block_hooks = [each for each in self.hooks if _watches_blocks(each)]
         self.halt_on_exception = halt_on_exception
         self.record_rests = record_rests
         self.tally = RunTally() if tally is None else tally
@@ -199,6 +198,16 @@ class Scheduler:
             with self._observing("hooks"):
                 for hook in self._block_hooks:
                     hook.after_block(world, block.name, actions[start:])
+
+    @property
+    def hooks(self) -> tuple[Hook, ...]:
+        """Hooks of the run; those that override `after_block` are called after blocks too."""
+        return self._hooks
+
+    @hooks.setter
+    def hooks(self, hooks: tuple[Hook, ...]) -> None:
+        self._hooks = hooks
+        self._block_hooks = [each for each in hooks if _watches_blocks(each)]
 
     def _has_room(self, queued: QueuedIntent) -> bool:
         """Whether an intent fits into the block; those of agents that act once a step always do."""
