@@ -42,6 +42,9 @@ class Trained(NamedTuple):
     """Report of one training."""
 
     train_s: float
+    thread_s: float
+    """Processor time of the thread that trains, set-up included. Unlike the others it does not grow while something
+    else has the core."""
     steps: int
     spans: dict[str, float]
 
@@ -95,16 +98,21 @@ def against_free(section: Section, effort: Effort, timesteps: int) -> None:
     for framework, title in NAMES.items():
         done = found[framework]
         loops = {env: Timing(tuple(each.loop_s for each in trained)) for env, trained in done.items()}
+        threads = {env: Timing(tuple(each.thread_s for each in trained)) for env, trained in done.items()}
         for env, trained in done.items():
             steps, whole = trained[0].steps, sum(each.train_s for each in trained)
             parts = {span: sum(each.spans.get(span, 0.0) for each in trained) / whole for span in SPANS}
             what = f"PPO, {title}, {steps:,} steps of '{env}', playing and learning"
             figures = figures_of(loops[env], Quantity(steps / loops[env].median, "/s"))
+            figures["processor"] = Quantity(threads[env].median, "s")
             shares = {span.replace(".", " "): Quantity(share, "%") for span, share in parts.items()}
             section.rows.append(Row(what, figures | shares))
         if framework in FREE_LIMIT:
             slower = Quantity(loops[ENV].ratio(loops[FREE_ENV]), "×")
             what = f"the EVM slows playing and learning with {title} down"
+            section.targets.append(Target(what, Quantity(FREE_LIMIT[framework], "×"), slower))
+            slower = Quantity(threads[ENV].ratio(threads[FREE_ENV]), "×")
+            what = f"the same with {NAMES[framework]}, processor time of the training's thread"
             section.targets.append(Target(what, Quantity(FREE_LIMIT[framework], "×"), slower))
 
 
@@ -156,12 +164,12 @@ def trained_on_both(config: dict[str, Any], framework: str, spans: Spans) -> dic
         for turn in range(1 if quick else 1 + ROUNDS_OF_TRAININGS):
             for env in (ENV, FREE_ENV) if turn % 2 == 0 else (FREE_ENV, ENV):
                 spans.reset()
-                began = time.perf_counter()
+                began, thread_began = time.perf_counter(), time.thread_time()
                 done = train(TrainConfig.of(config, {"framework": framework, "env": env}), models=Path(folder))
-                seconds = time.perf_counter() - began
+                seconds, thread_s = time.perf_counter() - began, time.thread_time() - thread_began
                 other = {"other": seconds - sum(spans.seconds.values())}
                 if quick or turn > 0:
-                    found[env].append(Trained(seconds, done.steps, spans.seconds | other))
+                    found[env].append(Trained(seconds, thread_s, done.steps, spans.seconds | other))
     return found
 
 

@@ -36,7 +36,8 @@ def test_a_quick_run_of_training_measures_every_environment_and_every_framework(
     for row in trainings:
         whole = sum(row[part]["value"] for part in (*parts, "playing", "learner", "other"))
         assert whole == pytest.approx(1), row["what"]
-        assert all(row[part]["value"] > 0 for part in ("adapter", "playing", "learner")), row["what"]
+        assert all(row[part]["value"] > 0 for part in ("adapter", "playing", "learner", "processor")), row["what"]
     promised = [each["what"] for each in section["targets"]]
     assert sum(what.startswith("mayavi train") for what in promised) == 3
     assert sum(what.startswith("the EVM slows") for what in promised) == 2
+    assert sum(what.endswith("processor time of the training's thread") for what in promised) == 2
