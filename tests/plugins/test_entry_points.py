@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from importlib import metadata
 
 import pytest
 
 from mayavi.errors import SetupError
-from mayavi.plugins.entry_points import AGENTS, PROTOCOLS, find_plugin, plugins, tried
+from mayavi.plugins.entry_points import AGENTS, PROTOCOLS, SCENARIOS, find_plugin, plugins, tried
 from tests.own_code import OwnCode
 
 
@@ -46,3 +47,21 @@ def test_two_packages_with_the_same_name_are_refused_together(own_code: OwnCode)
     errors = [each.error for each in tried(AGENTS, [], lambda each: each.load()) if each.name == "hammer"]
     assert errors == ["tools 1.0 offers the agent kind 'hammer' too; remove one of them",
                       "more-tools 1.0 offers the agent kind 'hammer' too; remove one of them"]  # fmt: skip
+
+
+def test_packages_are_looked_through_once_until_one_comes_or_goes(
+    own_code: OwnCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = []
+    really = metadata.entry_points
+    monkeypatch.setattr(metadata, "entry_points", lambda **chosen: looked.append(chosen) or really(**chosen))
+    own_code.install("tools", {AGENTS: "hammer = my_tools:Hammer"}, {"my_tools.py": "class Hammer: ...\n"})
+    for group in (AGENTS, PROTOCOLS, SCENARIOS):
+        plugins(group)
+        find_plugin(group, "hammer")
+    assert len(looked) == 1
+    own_code.install("more-tools", {AGENTS: "nail = my_nails:Nail"}, {"my_nails.py": "class Nail: ...\n"})
+    assert {"hammer", "nail"} <= {each.name for each in plugins(AGENTS)}
+    own_code.forget()
+    assert find_plugin(AGENTS, "nail") is None
+    assert len(looked) == 3
