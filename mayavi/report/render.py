@@ -17,6 +17,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from mayavi.report.kept_templates import kept_templates
 from mayavi.report.numbers import DASH, FORMATS, shortened
 from mayavi.report.page import ActionLog, Block, Cell, Chart, Column, Page, Scrubber, Table
 from mayavi.report.plotly import plotly_source
@@ -181,6 +182,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=kept_templates(),
     )
     environment.filters |= {"cell": cell_text, "shortened": shortened, "prose": prose}
     return environment
