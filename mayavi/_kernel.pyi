@@ -212,6 +212,13 @@ class Evm:
     def total_statistics(self) -> dict[str, Any]: ...
     def finish_compiling(self) -> None: ...
     def seed_fault(self) -> None: ...
+    def attempt(
+        self,
+        steps: Sequence[tuple[bytes, bytes, tuple[bytes, bytes] | None]],
+        sender: bytes,
+        gas_price: int = 0,
+        priority_fee: int | None = None,
+    ) -> list[Receipt] | None: ...
     def transact(
         self,
         to: bytes | None,

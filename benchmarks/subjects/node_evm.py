@@ -199,6 +199,9 @@ class NodeEvm:
             success, int(receipt["gasUsed"], 16), output, logs, _bytes(created) if created else None, reason
         )
 
+    def attempt(self, *_steps: Any) -> None:
+        return None  # transactions are sent one by one
+
     def set_storage(self, address: bytes, slot: int, value: int) -> None:
         self.rpc("hardhat_setStorageAt", _hex(address), hex(slot), f"0x{value:064x}")
 

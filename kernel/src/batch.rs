@@ -71,6 +71,44 @@ impl Outcome {
     }
 }
 
+/// Outputs of calls that took one path.
+pub struct Answers {
+    pub path: usize,
+    pub calls: Vec<usize>,
+    /// Bytes of an output.
+    pub length: usize,
+    /// One output after the other.
+    pub outputs: Bytes,
+}
+
+impl Answers {
+    /// Every call with its output.
+    pub fn each(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let output = |(at, call): (usize, &usize)| (*call, &self.outputs[at * self.length..(at + 1) * self.length]);
+        self.calls.iter().enumerate().map(output)
+    }
+}
+
+/// What the calls of a batch gave: by code many at once, else one by one.
+#[derive(Default)]
+pub struct Outcomes {
+    pub answers: Vec<Answers>,
+    pub single: Vec<(usize, Outcome)>,
+}
+
+impl Outcomes {
+    /// One by one, in order.
+    pub fn in_order(self) -> Vec<Outcome> {
+        let mut all = self.single;
+        for Answers { calls, length, outputs, .. } in self.answers {
+            let output = |at| Outcome::Output(outputs.slice(at * length..(at + 1) * length));
+            all.extend(calls.into_iter().enumerate().map(|(at, call)| (call, output(at))));
+        }
+        all.sort_unstable_by_key(|(call, _)| *call);
+        all.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+}
+
 /// How the calls of a batch were made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Effort {
@@ -111,7 +149,7 @@ pub fn run(
     threads: usize,
     mode: Option<Mode>,
     batch: &Batch<'_>,
-) -> Result<(Vec<Outcome>, Effort), Failure> {
+) -> Result<(Outcomes, Effort), Failure> {
     let (overlay, kept) = by_kept_paths(world, row, settings, mode.filter(|_| !probe), threads, batch);
     let done = match kept {
         // What is missing is reported for all calls together.
@@ -135,11 +173,11 @@ pub fn run_single(
     give_back(row, overlay);
     match kept {
         Err(Failure::Missing(_)) => Ok(None),
-        kept => Ok(kept?.and_then(|(mut outcomes, _)| outcomes.pop())),
+        kept => Ok(kept?.and_then(|(outcomes, _)| outcomes.in_order().pop())),
     }
 }
 
-type Kept = Result<Option<(Vec<Outcome>, Effort)>, Failure>;
+type Kept = Result<Option<(Outcomes, Effort)>, Failure>;
 
 /// Every call's outcome by paths that are kept, if the batch is for them; and the row's writes, shared meanwhile.
 fn by_kept_paths(
@@ -175,7 +213,7 @@ fn run_once(
     probe: bool,
     threads: usize,
     batch: &Batch<'_>,
-) -> Result<(Vec<Outcome>, Effort), Failure> {
+) -> Result<(Outcomes, Effort), Failure> {
     let threads = threads.clamp(1, batch.datas.len().div_ceil(CHUNK).max(1));
     let layouts = Layout::of(batch.datas);
     let next = AtomicUsize::new(0);
@@ -285,7 +323,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-fn gather(shares: Vec<Result<Share, Failure>>) -> Result<(Vec<Outcome>, Effort), Failure> {
+fn gather(shares: Vec<Result<Share, Failure>>) -> Result<(Outcomes, Effort), Failure> {
     let mut all = Share::default();
     for share in shares {
         let share = share?;
@@ -304,6 +342,6 @@ fn gather(shares: Vec<Result<Share, Failure>>) -> Result<(Vec<Outcome>, Effort),
     if !all.missing.is_empty() {
         return Err(Failure::Missing(all.missing.into_iter().collect()));
     }
-    all.outcomes.sort_unstable_by_key(|(first, _)| *first);
-    Ok((all.outcomes.into_iter().flat_map(|(_, outcomes)| outcomes).collect(), all.effort))
+    let numbered = all.outcomes.into_iter().flat_map(|(first, outcomes)| (first..).zip(outcomes));
+    Ok((Outcomes { single: numbered.collect(), ..Default::default() }, all.effort))
 }

@@ -334,7 +334,7 @@ impl Evm {
 
     /// Execute without effects: the output, or an exception with the reason.
     #[pyo3(signature = (to, data, sender=None, value=WordArg(U256::ZERO), gas=None))]
-    fn call<'py>(
+    pub fn call<'py>(
         &mut self,
         py: Python<'py>,
         to: AddressArg,
@@ -358,7 +358,7 @@ impl Evm {
     /// Execute and keep the effects, a failed transaction's nonce and fees included.
     #[pyo3(signature = (to, data, sender=None, value=WordArg(U256::ZERO), gas=None, gas_price=0, priority_fee=None))]
     #[allow(clippy::too_many_arguments)]
-    fn transact(
+    pub fn transact(
         &mut self,
         py: Python<'_>,
         to: Option<AddressArg>,
@@ -458,7 +458,7 @@ impl Evm {
     }
 
     /// Whether there is a contract at the address; cheaper than its code.
-    fn has_code(&mut self, py: Python<'_>, address: AddressArg) -> PyResult<bool> {
+    pub fn has_code(&mut self, py: Python<'_>, address: AddressArg) -> PyResult<bool> {
         self.run(py, |machine, _| machine.has_code(address.0))
     }
 
@@ -519,13 +519,13 @@ impl Evm {
     }
 
     /// Open a snapshot; snapshots nest.
-    fn snapshot(&mut self) -> u64 {
+    pub fn snapshot(&mut self) -> u64 {
         let Self { row, stopwatch, .. } = self;
         stopwatch.time(|| row.overlay.snapshot(&row.block))
     }
 
     /// Revert to a snapshot, which closes it and all later ones.
-    fn revert(&mut self, id: u64) -> PyResult<()> {
+    pub fn revert(&mut self, id: u64) -> PyResult<()> {
         let Self { row, stopwatch, .. } = self;
         match stopwatch.time(|| row.overlay.revert(id)) {
             Some(block) => {
@@ -537,7 +537,7 @@ impl Evm {
     }
 
     /// Keep the changes since a snapshot, which closes it and all later ones.
-    fn release(&mut self, id: u64) -> PyResult<()> {
+    pub fn release(&mut self, id: u64) -> PyResult<()> {
         let Self { row, stopwatch, .. } = self;
         if stopwatch.time(|| row.overlay.release(id)) {
             Ok(())

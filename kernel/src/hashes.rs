@@ -22,9 +22,9 @@ type Context = MainnetContext<RowDatabase>;
 const LENGTH: usize = 64;
 /// The longest bytes whose hash is remembered: three words, or what the address of a contract is made of.
 const LONGEST: usize = 96;
-/// Powers of two: entries at first, and the most, for some of each account of a population; they take two megabytes.
+/// Powers of two: entries at first, and the most, for some of each account of a population; they take nine megabytes.
 const ENTRIES: usize = 1 << 10;
-const MOST_ENTRIES: usize = 1 << 14;
+const MOST_ENTRIES: usize = 1 << 16;
 
 struct Entry {
     /// With zeros behind it.

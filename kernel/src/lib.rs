@@ -4,6 +4,7 @@
 mod bare;
 mod batch;
 mod blocks;
+mod bundle;
 mod columns;
 mod convert;
 mod device;

@@ -10,7 +10,7 @@ use pyo3::{
 use revm::primitives::Address;
 
 use crate::{
-    batch::{self, Batch, Effort, Outcome},
+    batch::{self, Answers, Batch, Effort, Outcome, Outcomes},
     blocks::receipt::output,
     convert::AddressArg,
     evm::{DEFAULT_GAS, Evm},
@@ -25,7 +25,7 @@ const HOLES: [usize; 8] = [4, 36, 68, 100, 132, 164, 196, 228];
 type Failures<'py> = Vec<(usize, Bound<'py, PyAny>)>;
 
 impl Evm {
-    fn batch(&mut self, py: Python<'_>, batch: &Batch<'_>, threads: usize) -> PyResult<(Vec<Outcome>, Effort)> {
+    fn batch(&mut self, py: Python<'_>, batch: &Batch<'_>, threads: usize) -> PyResult<(Outcomes, Effort)> {
         if threads == 0 {
             return Err(PyValueError::new_err("at least one thread is needed"));
         }
@@ -83,8 +83,8 @@ impl Evm {
         };
         let (outcomes, effort) = self.batch(py, &batch, threads)?;
         let mut failures = Vec::new();
-        let mut outputs = Vec::with_capacity(outcomes.len());
-        for (index, outcome) in outcomes.into_iter().enumerate() {
+        let mut outputs = Vec::with_capacity(datas.len());
+        for (index, outcome) in outcomes.in_order().into_iter().enumerate() {
             match outcome {
                 Outcome::Output(data) => outputs.push(Some(PyBytes::new(py, &data))),
                 Outcome::Failed(result) => {
@@ -149,15 +149,18 @@ impl Evm {
         // SAFETY: the array was made a line above and nothing else refers to it.
         let place = unsafe { taken.as_slice_mut() }.map_err(|_| PyRuntimeError::new_err("outputs not contiguous"))?;
         let (mut failures, mut short) = (Vec::new(), Vec::new());
-        for (index, outcome) in outcomes.into_iter().enumerate() {
+        let mut put = |index: usize, data: &[u8]| match data.get(..width) {
+            Some(words) => place[index * width..(index + 1) * width].copy_from_slice(words),
+            None => short.push((index, data.len())),
+        };
+        outcomes.answers.iter().flat_map(Answers::each).for_each(|(index, data)| put(index, data));
+        for (index, outcome) in outcomes.single {
             match outcome {
-                Outcome::Output(data) if data.len() >= width => {
-                    place[index * width..(index + 1) * width].copy_from_slice(&data[..width]);
-                }
-                Outcome::Output(data) => short.push((index, data.len())),
+                Outcome::Output(data) => put(index, &data),
                 Outcome::Failed(result) => failures.push((index, exception(py, *result)?)),
             }
         }
+        short.sort_unstable();
         Ok((taken, failures, short, counts(py, &effort)?))
     }
 

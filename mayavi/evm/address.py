@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from string import hexdigits
 from typing import Any, Protocol, TypeGuard
@@ -90,6 +90,27 @@ def _cut(text: str) -> str:
 def account_address(name: str) -> bytes:
     """Address of the simulated account `name`: the same in every run and every world."""
     return keccak256(b"mayavi account " + name.encode())[12:]
+
+
+class Addresses(tuple[bytes, ...]):
+    """Addresses as bytes that are a key again and again: a tuple that is checked and hashed once."""
+
+    _hash: int | None = None
+
+    def __new__(cls, addresses: Iterable[bytes]) -> Addresses:
+        """Raise `BadAddress` for anything but 20 bytes."""
+        made = super().__new__(cls, addresses)
+        if made and not are_addresses(made):
+            raise BadAddress("something among these addresses is not 20 bytes")
+        return made
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = super().__hash__()
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Addresses, (tuple(self),)  # hashes differ from process to process
 
 
 def are_addresses(values: Collection[Any]) -> TypeGuard[Sequence[bytes]]:

@@ -74,9 +74,11 @@ class Words:
 
     def ints(self) -> list[int]:
         """The words as exact integers."""
-        if len(self.words) > _FEW and not (limbs := self.limbs())[:, :3].any():
-            small: list[int] = limbs[:, 3].tolist()
-            return small
+        if len(self.words) > _FEW:
+            large, lowest = self._parts()
+            if not large.any():
+                small: list[int] = lowest.tolist()
+                return small
         raw = np.ascontiguousarray(self.words).tobytes()
         return [int.from_bytes(raw[at : at + 32], "big") for at in range(0, len(raw), 32)]
 
@@ -96,9 +98,16 @@ class Words:
         """The words as 64-bit integers; larger ones, such as a health factor without debt, become 2**64 - 1."""
         if len(self.words) <= _FEW:
             return np.array([min(value, _MOST) for value in self.ints()], dtype=np.uint64)
-        limbs = self.limbs()
-        large = limbs[:, 0] | limbs[:, 1] | limbs[:, 2]
-        return np.where(large > 0, _LARGEST, limbs[:, 3])
+        large, lowest = self._parts()
+        lowest[large] = _LARGEST
+        return lowest
+
+    def _parts(self) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:
+        """Whether each word has more than 64 bits, and a copy of the lowest 64."""
+        words = self.words if self.words.strides[-1] == 1 else np.ascontiguousarray(self.words)
+        limbs = words.view(np.uint64)  # in the processor's order: only zeros mean something
+        large = (limbs[:, 0] | limbs[:, 1] | limbs[:, 2]).astype(np.bool_)
+        return large, words.view(">u8")[:, 3].astype(np.uint64)
 
     def array(self) -> NDArray[Any]:
         """The words as an exact array: of 64-bit integers if all fit, else of objects."""

@@ -40,6 +40,7 @@ _PADDING = bytes(12)
 _BALANCE_OF = bytes.fromhex("70a08231") + _PADDING  # balanceOf(address), the address to follow
 _ALLOWANCE = bytes.fromhex("dd62ed3e") + _PADDING  # allowance(address,address)
 _APPROVE = bytes.fromhex("095ea7b3") + _PADDING  # approve(address,uint256)
+_NOTHING, _ANYTHING = bytes(32), bytes([255]) * 32  # the least word and the most
 _TOTAL_SUPPLY = bytes.fromhex("18160ddd")  # totalSupply()
 _DECIMALS = bytes.fromhex("313ce567")  # decimals()
 
@@ -217,6 +218,27 @@ class atomic:  # noqa: N801
             self._moment.keep()
         elif self._moment.open:
             self._moment.revert()
+
+
+def send_spending(fork: Fork, token: bytes, amount: int, spender: bytes, data: bytes, sender: bytes) -> Receipt | None:
+    """Send `data` to `spender`, which takes exactly `amount` of `token` from `sender`; return the receipt.
+
+    Approval and transaction are one kernel call. None, and nothing has changed, if the balance is too small, there is
+    an allowance before or after, or something fails: `spending` does it in single steps, and says why.
+    """
+    if not 0 < amount < 2**256:
+        return None
+    units = amount.to_bytes(32, "big")
+    allowance = token, _ALLOWANCE + sender + _PADDING + spender, (_NOTHING, _NOTHING)
+    steps = [
+        (token, _BALANCE_OF + sender, (units, _ANYTHING)),
+        allowance,
+        (token, _APPROVE + spender + units, None),
+        (spender, data, None),
+        allowance,
+    ]
+    receipts = fork.attempt(steps, sender)
+    return None if receipts is None else receipts[-1]
 
 
 class spending:  # noqa: N801

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mayavi.evm.address import Addresses
 from mayavi.evm.units import WAD
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.sim.market_figures import Figure, figure
@@ -37,7 +38,7 @@ class PopulationFigures:
         self.name, self.market = name, market
         self.accounts, self.traced = tuple(accounts), tuple(traced)
         self._rows = {name: row for row, name in enumerate(self.accounts)}
-        self._places: tuple[bytes, ...] = ()
+        self._places = Addresses(())
         self.unit = "eth_e8" if not isinstance(market, AaveV3) and market.quote == "ETH" else "usd_e8"
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> list[Figure]:
@@ -67,7 +68,7 @@ class PopulationFigures:
     def columns(self, world: WorldState) -> tuple[Any, Any, Any]:
         """Return collateral, debt and health factor of all accounts as arrays of 64-bit integers."""
         if not self._places:
-            self._places = tuple(world.address(name) for name in self.accounts)
+            self._places = Addresses(world.address(name) for name in self.accounts)
         places, market = self._places, self.market
         if isinstance(market, AaveV3):
             aave = world.observe(("aave accounts", market.pool.address, places), lambda: market.account_data(places))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import eth_utils
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mayavi.errors import BadAddress
-from mayavi.evm.address import ZERO_ADDRESS, checksum, shorten, to_address
+from mayavi.evm.address import ZERO_ADDRESS, Addresses, checksum, shorten, to_address
 
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 USDC_BYTES = bytes.fromhex(USDC[2:])
@@ -85,3 +87,24 @@ def test_what_stands_at_an_address_is_as_good_as_the_address() -> None:
     assert to_address(Standing()) == bytes(range(20))
     with pytest.raises(BadAddress, match="of type object"):
         to_address(object())
+
+
+def test_addresses_are_a_tuple_that_is_checked_and_hashed_once() -> None:
+    plain = tuple(bytes([number]) * 20 for number in range(9))
+    made = Addresses(plain)
+    assert made == plain
+    assert hash(made) == hash(made) == hash(plain)
+    assert {made: 1}[plain] == 1
+    assert not Addresses(())
+    for wrong in (b"short", "0x" + "11" * 20):
+        with pytest.raises(BadAddress):
+            Addresses([*plain, wrong])  # type: ignore[list-item]
+
+
+def test_a_copy_in_another_process_makes_its_own_hash() -> None:
+    made = Addresses([bytes(20)])
+    hash(made)
+    copy = pickle.loads(pickle.dumps(made))
+    assert type(copy) is Addresses
+    assert copy == made
+    assert copy.__dict__ == {}

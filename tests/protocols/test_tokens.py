@@ -15,7 +15,9 @@ from mayavi.errors import (
     StateError,
     UnknownName,
 )
-from mayavi.protocols.tokens import Erc20, require_balance, spending
+from mayavi.evm.sent import Sent
+from mayavi.protocols.tokens import Erc20, require_balance, send_spending, spending
+from tests.states import state_of
 
 ALICE = bytes.fromhex("a11ce00000000000000000000000000000000001")
 BOB = bytes.fromhex("b0b0000000000000000000000000000000000002")
@@ -101,6 +103,43 @@ def test_spending_leaves_an_allowance_that_reaches_alone(fork: Fork) -> None:
     with spending(fork, "USDC", BOB, 60, ALICE):
         usdc.transfer_from(ALICE, BOB, 60, sender=BOB)
     assert usdc.allowance(ALICE, BOB) == 30
+
+
+def supply(fork: Fork, amount: int, taken: int) -> bool:
+    """Supply `taken` with `amount` approved, in one go; whether that was possible."""
+    pool = fork.contract("AaveV3.Pool", ["supply(address,uint256,address,uint16)"])
+    usdc = fork.address_of("USDC")
+    data = pool.supply.encode(usdc, taken, ALICE, 0)
+    return send_spending(fork, usdc, amount, pool.address, data, ALICE) is not None
+
+
+def test_approval_and_transaction_in_one_go_are_those_of_spending(fork: Fork) -> None:
+    other, seen, expected = fork.copy(), list[Sent](), list[Sent]()
+    for each, sent in ((fork, seen), (other, expected)):
+        each.deal("USDC", ALICE, 100)
+        each.watch(sent.append)
+    pool = other.contract("AaveV3.Pool", ["supply(address,uint256,address,uint16)"])
+    assert supply(fork, 60, 60)
+    with spending(other, "USDC", pool.address, 60, ALICE):
+        pool.supply(other.address_of("USDC"), 60, ALICE, 0, sender=ALICE)
+    assert seen == expected
+    assert len(seen) == 2
+    assert state_of(fork) == state_of(other)
+
+
+@pytest.mark.parametrize(
+    ("held", "approved", "amount", "taken"),
+    [(59, 0, 60, 60), (100, 1, 60, 60), (100, 0, 60, 20), (100, 0, 60, 61), (100, 0, 0, 0), (100, 0, 2**256, 60)],
+    ids=["too-little", "approved-before", "approved-after", "refused", "nothing", "no-word"],
+)
+def test_what_needs_more_steps_is_left_to_spending(
+    fork: Fork, held: int, approved: int, amount: int, taken: int
+) -> None:
+    fork.deal("USDC", ALICE, held)
+    Erc20(fork, "USDC").approve("AaveV3.Pool", approved, sender=ALICE)
+    before = state_of(fork)
+    assert not supply(fork, amount, taken)
+    assert state_of(fork) == before
 
 
 def test_what_fails_inside_leaves_no_trace(fork: Fork) -> None:

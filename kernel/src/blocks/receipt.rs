@@ -32,6 +32,11 @@ pub struct Receipt {
 }
 
 impl Receipt {
+    /// Whether the transaction succeeded, and did not return false.
+    pub fn is_done(&self) -> bool {
+        self.success && (self.output.is_empty() || self.output.iter().any(|byte| *byte != 0))
+    }
+
     pub fn new(result: ExecutionResult) -> Self {
         let gas = *result.gas();
         let (gas_used, gas_spent, gas_refunded) = (gas.tx_gas_used(), gas.total_gas_spent(), gas.inner_refunded());

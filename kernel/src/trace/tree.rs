@@ -89,6 +89,9 @@ pub enum Replay {
     Interpret,
 }
 
+/// Expressions up to which a call by code takes longer than to compute them one by one.
+const SHORT: usize = 96;
+
 pub struct Tree {
     pub graph: Graph,
     pub(super) steps: Vec<Step>,
@@ -104,6 +107,11 @@ impl Tree {
     /// Expressions and steps.
     pub fn size(&self) -> usize {
         self.graph.len() + self.steps.len()
+    }
+
+    /// Whether all paths together are shorter than what it takes to call code.
+    pub fn is_short(&self) -> bool {
+        self.graph.len() <= SHORT
     }
 
     /// Operations of all paths; shared ones count once.

@@ -13,7 +13,7 @@ from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, Liqu
 from mayavi.agents.lending.refusals import refused_supply
 from mayavi.errors import CallReverted
 from mayavi.evm.fork.calls import FEW_CALLS
-from mayavi.evm.words import address_words
+from mayavi.evm.words import known_address_words
 from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.aave.reserve import Configuration
@@ -259,7 +259,8 @@ class AaveLending:
 
 
 def _accounts(addresses: Sequence[bytes]) -> Accounts:
-    return address_words(addresses) if len(addresses) > FEW_CALLS else list(addresses)
+    words = known_address_words(tuple(addresses)) if len(addresses) > FEW_CALLS else None
+    return list(addresses) if words is None else words
 
 
 class AssetState(NamedTuple):

@@ -15,6 +15,7 @@ from mayavi.agents.lending.market import read_healths
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad, units_of
 from mayavi.agents.trading.exchange import UniswapExchange
 from mayavi.errors import BadArgument
+from mayavi.evm.address import Addresses
 from mayavi.markets.distributions import Choice, Distribution, Spec, distribution_of
 from mayavi.protocols.uniswap.route import RouteLike
 
@@ -69,7 +70,7 @@ class BorrowerPopulation(Agent):
 
     def prepare(self, world: World) -> None:
         """Draw the members and open their loans."""
-        self.addresses = tuple(world.address(account) for account in self.accounts)
+        self.addresses = Addresses(world.address(account) for account in self.accounts)
         exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
         self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         lending = self.loan.lending

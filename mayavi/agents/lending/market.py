@@ -196,3 +196,15 @@ def least_repayment(market: LendingMarket, asset: str) -> int:
 def read_healths(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> Healths:
     """Return the health of `addresses`, read once per block and shared between agents."""
     return world.observe(("healths", market.name, addresses), lambda: market.healths(addresses))
+
+
+def read_liquidatable(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> dict[bytes, int]:
+    """Return the health factors of those of `addresses` that can be liquidated, shared between agents."""
+
+    def read() -> dict[bytes, int]:
+        healths = read_healths(world, market, addresses)
+        rows = np.flatnonzero(healths.liquidatable)
+        factors = healths.factors[rows].tolist()  # exact: those that can be liquidated are below 2**64
+        return dict(zip([addresses[row] for row in rows.tolist()], factors, strict=True))
+
+    return world.observe(("liquidatable", market.name, addresses), read)

@@ -21,6 +21,7 @@ from mayavi.agents.lending.position_opening import (
 )
 from mayavi.agents.quantities import MILLION, Number, as_ppm
 from mayavi.errors import BadArgument
+from mayavi.evm.address import Addresses
 from mayavi.markets.distributions import Choice
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.route import RouteLike
@@ -77,7 +78,7 @@ class PositionHolders(Agent):
 
     def prepare(self, world: World) -> None:
         """Open the positions."""
-        self.addresses = tuple(world.address(account) for account in self.accounts)
+        self.addresses = Addresses(world.address(account) for account in self.accounts)
         self.loan = MixedLoan(world.fork, self.market, self.routes)
         drawn = self._lots.sample(len(self.addresses), world.rng(f"{self.name}.behaviour"))
         self.behaviour_of = [int(each) for each in drawn]

@@ -13,13 +13,14 @@ from mayavi.agents.lending.market import (
     LendingMarket,
     LiquidationQuote,
     LiquidationResult,
-    read_healths,
+    read_liquidatable,
 )
 from mayavi.agents.lending.open_market import lending_market
 from mayavi.agents.liquidation.choice import Choice, Chosen, Sales
 from mayavi.agents.liquidation.limits import LIMITS, Limit, Reason, no_limits
 from mayavi.agents.liquidation.sale_routes import SaleRoute, SaleRouteLike, open_route
 from mayavi.errors import BadArgument
+from mayavi.evm.address import Addresses
 from mayavi.protocols.tokens import Erc20, atomic
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class LiquidatorAgent(Agent):
         self.address = world.address(self.name)
         self.lending: LendingMarket = lending_market(world.fork, self.market)
         self._tokens: dict[str, Erc20] = {}
-        self.watched = tuple(world.address(account) for account in self.watch)
+        self.watched = Addresses(world.address(account) for account in self.watch)
         self._names = dict(zip(self.watched, self.watch, strict=True))
         self._check_route_ends(world)
         for asset, amount in self.capital.items():
@@ -160,16 +161,13 @@ class LiquidatorAgent(Agent):
             return self.rests("nobody to watch")
         self._limited_before = self.limited if step_idx > self._looked_at_step else self._limited_before
         self._looked_at_step, self._limited_now = step_idx, no_limits()
-        healths = read_healths(world, self.lending, self.watched)
-        rows = np.flatnonzero(healths.liquidatable).tolist()
-        exact = healths.factors[rows].tolist()  # those that can be liquidated are below 2**64
-        factors = {self.watched[row]: factor for row, factor in zip(rows, exact, strict=True)}
+        factors = read_liquidatable(world, self.lending, self.watched)
         ready = self._ready(world, factors)
-        if not rows:
+        if not factors:
             return self.rests(f"none of {len(self.watched)} can be liquidated")
         quotes = [quote for quote in self._quotes(world, factors) if quote.borrower in ready]
         chosen = self._choose(world, quotes, factors)
-        self._limited_now["latency"] = set(factors) - ready
+        self._limited_now["latency"] = factors.keys() - ready
         intents = tuple(
             Intent(
                 "liquidate",
@@ -186,19 +184,21 @@ class LiquidatorAgent(Agent):
             )
             for quote, profit in chosen
         )
-        note = f"{len(rows)} of {len(self.watched)} can be liquidated, {len(intents)} pay"
-        return StepResult(intents, note, waits=len(ready) < len(rows))
+        note = f"{len(factors)} of {len(self.watched)} can be liquidated, {len(intents)} pay"
+        return StepResult(intents, note, waits=len(ready) < len(factors))
 
     def _ready(self, world: World, factors: Mapping[bytes, int]) -> set[bytes]:
         """Return the liquidatable accounts that it noticed `latency_blocks` ago, or earlier."""
         block, seen = world.fork.block_number, self._first_seen
-        self._first_seen = {account: seen[account] for account in factors if account in seen}
-        unseen = [account for account in factors if account not in seen]
-        if unseen:
+        for account in seen.keys() - factors.keys():
+            del seen[account]
+        if len(seen) < len(factors):
+            unseen = [account for account in factors if account not in seen]
             draws = world.rng(f"{self.name}.notices").random(len(unseen)) if self.notices < 1 else np.zeros(len(unseen))
             noticed = [account for account, draw in zip(unseen, draws, strict=True) if draw < self.notices]
-            self._first_seen |= dict.fromkeys(noticed, block)
-        return {account for account, first in self._first_seen.items() if block - first >= self.latency_blocks}
+            seen |= dict.fromkeys(noticed, block)
+        latest = block - self.latency_blocks
+        return {account for account, first in seen.items() if first <= latest}
 
     def _quotes(self, world: World, factors: Mapping[bytes, int]) -> list[LiquidationQuote]:
         """Return the largest liquidations that the market allows, read once per block and shared by liquidators."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mayavi import _kernel
-from mayavi.errors import CallHalted, CallReverted, ExecutionError, TransactionInvalid
+from mayavi.errors import CallHalted, CallReverted, ExecutionError, MissingStateError, TransactionInvalid
 from mayavi.evm import failures
 from mayavi.evm.address import AddressLike, are_addresses
 from mayavi.evm.arguments import to_bytes, u64, word
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FEW_CALLS = 6
 """Calls of one kind up to which each is made by itself."""
+Step = tuple[bytes, bytes, tuple[bytes, bytes] | None]
+"""Target and calldata; for a read, the least and the most that the first word of its output may be, as 32 bytes."""
 _MOST_REMEMBERED = 1 << 14
 """Outputs that are remembered while the state does not change."""
 
@@ -295,6 +297,27 @@ class ForkCalls(ForkBlocks):
         if check and not receipt.success:
             raise failures.failure(receipt, f"transaction to {self.name(to)}", data)
         return receipt
+
+    def attempt(self, steps: Sequence[Step], sender: bytes) -> list[Receipt] | None:
+        """Send the transactions among `steps` in one kernel call, with reads between them; return their receipts.
+
+        None, and nothing has changed, if a read is out of its bounds, a target has no code, or a transaction fails or
+        returns false; nor is anything sent where a node has to give state. Then `send` them one by one, which says why.
+        """
+        if self._fetcher.remote is not None:
+            return None
+        gas_price, priority_fee = self._price_for(sender)
+        try:
+            done = self._fetcher.run(lambda: self._evm.attempt(steps, sender, gas_price, priority_fee))
+        except (MissingStateError, TransactionInvalid):
+            return None
+        if done is None:
+            return None
+        receipts = [Receipt(each) for each in done]
+        targets = [to for to, _, bounds in steps if bounds is None]
+        for to, receipt in zip(targets, receipts, strict=True):
+            self._sent(to, sender, receipt, gas_price, priority_fee)
+        return receipts
 
     # -- watching and paying ------------------------------------------------------------------------------------------
 

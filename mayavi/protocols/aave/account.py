@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mayavi.errors import ActionRefused, CallReverted
+from mayavi.evm.abi.interface import Event, Function
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
 from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.flash_loan import FlashLoan, take_flash_loan
@@ -21,9 +22,10 @@ from mayavi.protocols.aave.reverts import explain, explain_missing_prices, simul
 from mayavi.protocols.aave.risk import Holding, liquidation_price
 from mayavi.protocols.arguments import address_on, require_positive
 from mayavi.protocols.health import NO_DEBT
-from mayavi.protocols.tokens import Erc20, atomic, spending
+from mayavi.protocols.tokens import Erc20, atomic, send_spending, spending
 
 if TYPE_CHECKING:
+    from mayavi.evm.abi.contract import BoundFunction
     from mayavi.evm.fork import Fork
     from mayavi.evm.receipt import Receipt
     from mayavi.protocols.aave.market import AaveV3
@@ -32,10 +34,8 @@ EVERYTHING = 2**256 - 1
 """Amount that means "all of it", as on chain. Actions accept it, and None means the same."""
 
 _VARIABLE_RATE = 2
-_A_TOKEN = [
-    "RESERVE_TREASURY_ADDRESS() view returns (address)",
-    "event Transfer(address indexed from, address indexed to, uint256 value)",
-]
+_TREASURY = Function.parse("RESERVE_TREASURY_ADDRESS() view returns (address)")
+_TRANSFER = Event.parse("Transfer(address indexed from, address indexed to, uint256 value)")
 
 
 class AssetPosition(NamedTuple):
@@ -96,7 +96,7 @@ class AaveAccount(LaterActions):
     def supply(self, asset: AddressLike, amount: int) -> Receipt:
         """Supply `amount` of `asset` from the account's balance; it becomes collateral where Aave allows."""
         token, amount = self.market.address_of(asset), require_positive(amount, "a supply")
-        return self._pay(token, amount, lambda: self._send("supply", token, amount, self.address, 0))
+        return self._pay(token, amount, "supply", (token, amount, self.address, 0))
 
     def withdraw(self, asset: AddressLike, amount: int | None = None) -> Receipt:
         """Withdraw `amount` of `asset`, or all of it with interest."""
@@ -120,9 +120,7 @@ class AaveAccount(LaterActions):
         owed = self.debt(token)
         if not owed:
             raise ActionRefused(f"{self._name} owes no {self._symbol(token)}: there is nothing to repay")
-        return self._pay(
-            token, min(units, owed), lambda: self._send("repay", token, units, _VARIABLE_RATE, self.address)
-        )
+        return self._pay(token, min(units, owed), "repay", (token, units, _VARIABLE_RATE, self.address))
 
     def set_collateral(self, asset: AddressLike, use: bool = True) -> Receipt:
         """Enable or disable the supplied `asset` as collateral."""
@@ -155,11 +153,7 @@ class AaveAccount(LaterActions):
         affordable = Erc20(self._fork, repaid_token).balance_of(self.address) or owed
         most = min(owed, affordable if cover is None else require_positive(cover, "a liquidation"))
         sent = seized_token, repaid_token, other.address, most or EVERYTHING, receive_a_token
-
-        def act() -> Receipt:
-            return self._send("liquidationCall", *sent)
-
-        receipt = self._pay(repaid_token, most, act, lambda done: self._liquidation(done).covered)
+        receipt = self._pay(repaid_token, most, "liquidationCall", sent, lambda done: self._liquidation(done).covered)
         event = self._liquidation(receipt)
         fee = self._paid_to_treasury(receipt, seized_token, other.address)
         return Liquidation(receipt, covered=event.covered, seized=event.seized, protocol_fee=fee)
@@ -312,18 +306,34 @@ class AaveAccount(LaterActions):
     def _symbol(self, token: bytes) -> str:
         return Erc20(self._fork, token).symbol
 
+    def _function(self, name: str) -> BoundFunction:
+        """Return the pool's function for what is called `name` in V3."""
+        return self.market.pool[name]
+
     def _send(self, function: str, *arguments: Any) -> Receipt:
         try:
-            receipt: Receipt = self.market.pool[function](*arguments, sender=self.address)
+            receipt: Receipt = self._function(function)(*arguments, sender=self.address)
         except CallReverted as error:
             raise explain(self, error, function, arguments) from None
         return receipt
 
     def _pay(
-        self, token: bytes, amount: int, act: Callable[[], Receipt], taken: Callable[[Receipt], int] | None = None
+        self,
+        token: bytes,
+        amount: int,
+        function: str,
+        arguments: tuple[Any, ...],
+        taken: Callable[[Receipt], int] | None = None,
     ) -> Receipt:
-        """Run `act` with `amount` of `token` approved; `taken` computes how much of it was needed, if less."""
+        """Send `function` with `amount` of `token` approved; `taken` computes how much of it was needed, if less."""
         fork, pool = self.market.fork, self.market.pool.address
+        data = self._function(function).encode(*arguments)
+        if receipt := send_spending(fork, token, amount, pool, data, self.address):
+            return receipt
+
+        def act() -> Receipt:
+            return self._send(function, *arguments)
+
         asset = Erc20(fork, token)
         if asset.balance_of(self.address) < amount:
             done = simulate_funded(asset, self.address, pool, amount, act)
@@ -335,10 +345,10 @@ class AaveAccount(LaterActions):
         return self.market.pool.events(receipt, "LiquidationCall")[0].args
 
     def _paid_to_treasury(self, receipt: Receipt, asset: bytes, borrower: bytes) -> int:
-        a_token = self._fork.contract(self.market.a_token(asset).address, _A_TOKEN)
-        treasury = a_token.RESERVE_TREASURY_ADDRESS()
-        moved = (event.args for event in a_token.events(receipt, "Transfer"))
-        return sum(each.value for each in moved if each[0] == borrower and each.to == treasury)
+        a_token = self.market.a_token(asset).address
+        treasury = _TREASURY.decode(self._fork.call(a_token, _TREASURY.encode()))
+        topics = _TRANSFER.topic, borrower.rjust(32, b"\0"), treasury.rjust(32, b"\0")
+        return sum(int.from_bytes(log.data) for log in receipt.logs if (log.address, log.topics) == (a_token, topics))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AaveAccount):

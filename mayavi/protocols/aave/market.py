@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mayavi.errors import BadArgument, CallReverted, UnknownName
-from mayavi.evm.address import ZERO_ADDRESS, AddressLike, are_addresses, checksum
+from mayavi.evm.address import ZERO_ADDRESS, Addresses, AddressLike, are_addresses, checksum
 from mayavi.evm.fork.calls import FEW_CALLS
 from mayavi.protocols.aave.account import AaveAccount
 from mayavi.protocols.aave.account_data import AccountData, AccountsData
@@ -310,8 +310,8 @@ class AaveV3:
                 "account_data takes a list of accounts, not a single one",
                 "give a list, `account_data([…])`, or use `market.account(…).data()`",
             )
-        places: tuple[Any, ...] = tuple(accounts)
-        if {*map(type, places)} != {bytes}:
+        places: tuple[Any, ...] = accounts if type(accounts) is Addresses else tuple(accounts)
+        if type(places) is tuple and {*map(type, places)} != {bytes}:
             places = tuple([address_on(self.fork, each) for each in places])
         return self.fork.read_once(("account data", self.pool.address, places), lambda: self._read_accounts(places))
 

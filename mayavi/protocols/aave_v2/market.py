@@ -71,9 +71,12 @@ class AaveV2Account(AaveAccount):
         """Refuse: V2 has no efficiency modes."""
         raise BadArgument(f"Aave V2 has no eMode {category}", "leave it out, or use Aave V3")
 
+    def _function(self, name: str) -> BoundFunction:
+        return self.market.pool[_NAMES.get(name, name)]
+
     def _send(self, function: str, *arguments: Any) -> Receipt:
         try:
-            receipt: Receipt = self.market.pool[_NAMES.get(function, function)](*arguments, sender=self.address)
+            receipt: Receipt = self._function(function)(*arguments, sender=self.address)
         except CallReverted as error:
             raise name_error(error) from None
         return receipt

@@ -12,14 +12,14 @@ from mayavi.evm.address import ZERO_ADDRESS, AddressLike
 from mayavi.evm.arguments import word
 from mayavi.protocols.arguments import address_on, amount_list, chain_name, require_fork
 from mayavi.protocols.revert_context import reason_text
-from mayavi.protocols.tokens import Erc20, spending
+from mayavi.protocols.tokens import Erc20, send_spending, spending
 from mayavi.protocols.uniswap.amount_quoter import AmountQuoter
 from mayavi.protocols.uniswap.liquidity import Amounts
 from mayavi.protocols.uniswap.pool import LiquidityRange, Tick, UniswapV3Pool
 from mayavi.protocols.uniswap.position import Minted, UniswapV3Position, mint
 from mayavi.protocols.uniswap.reverts import explain
 from mayavi.protocols.uniswap.route import Route, RouteLike
-from mayavi.protocols.uniswap.router import Router, router_names
+from mayavi.protocols.uniswap.router import Router, Terms, router_names
 from mayavi.worlds.missing import hint_for_missing
 
 if TYPE_CHECKING:
@@ -273,20 +273,20 @@ class UniswapV3:
     ) -> Swap:
         payer = sender if type(sender) is bytes and len(sender) == 20 else address_on(self.fork, sender)
         router = self._router()
-        with spending(self.fork, route.token_in, router.address, spent, payer):
-            try:
-                receipt = router.swap(
-                    route,
-                    amount,
-                    bound,
-                    exact_input=exact_input,
-                    sender=payer,
-                    recipient=payer if recipient is None else address_on(self.fork, recipient),
-                    deadline=self.fork.timestamp if deadline is None else word(deadline, "deadline"),
-                    sqrt_price_limit_x96=limit,
-                )
-            except CallReverted as error:
-                raise self._explain(error, "a swap", route, exact_input, amount, bound, limit) from None
+        terms: Terms = {
+            "exact_input": exact_input,
+            "recipient": payer if recipient is None else address_on(self.fork, recipient),
+            "deadline": self.fork.timestamp if deadline is None else word(deadline, "deadline"),
+            "sqrt_price_limit_x96": limit,
+        }
+        data = router.calldata(route, amount, bound, **terms)
+        receipt = send_spending(self.fork, route.token_in, spent, router.address, data, payer)
+        if receipt is None:
+            with spending(self.fork, route.token_in, router.address, spent, payer):
+                try:
+                    receipt = router.swap(route, amount, bound, sender=payer, **terms)
+                except CallReverted as error:
+                    raise self._explain(error, "a swap", route, exact_input, amount, bound, limit) from None
         # Swap events come in route order for exact input and exact output alike.
         swaps = [data for _, topics, data in receipt.logs if topics and topics[0] == _SWAP.topic and len(topics) == 3]
         first, last = (_moved(swaps[at]) for at in (0, -1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from mayavi.errors import UnknownName
 from mayavi.protocols.uniswap.route import Route
@@ -37,6 +37,15 @@ _SECOND_BY_CHAIN = {
 """SwapRouter02 on Base and Avalanche, which never had the original."""
 
 
+class Terms(TypedDict):
+    """Terms of a swap beside its route and amounts."""
+
+    exact_input: bool
+    recipient: bytes
+    deadline: int
+    sqrt_price_limit_x96: int
+
+
 class Router:
     """Swap router. The original takes a deadline per swap, SwapRouter02 one per multicall."""
 
@@ -67,9 +76,19 @@ class Router:
             receipt = self.contract.multicall(deadline, [swap.encode(params)], sender=sender, gas=gas)
         return receipt
 
-    def calldata(self, route: Route, amount_in: int, bound: int, *, recipient: bytes, deadline: int) -> bytes:
-        """Encode a call to `address` that sells `amount_in` for at least `bound`; the caller must have approved it."""
-        name, params = self._call(route, amount_in, bound, True, recipient, deadline, 0)
+    def calldata(
+        self,
+        route: Route,
+        amount: int,
+        bound: int,
+        *,
+        recipient: bytes,
+        deadline: int,
+        exact_input: bool = True,
+        sqrt_price_limit_x96: int = 0,
+    ) -> bytes:
+        """Encode a call to `address` that makes the same swap as `swap`; the caller must have approved it."""
+        name, params = self._call(route, amount, bound, exact_input, recipient, deadline, sqrt_price_limit_x96)
         swap: bytes = self.contract[name].encode(params)
         if self._deadline_inside:
             return swap

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mayavi.agents.lending.market import LendingMarket
+from mayavi.agents.lending.market import LendingMarket, read_liquidatable
 from mayavi.agents.lending.open_market import lending_market
 from mayavi.errors import BadArgument, CallReverted, UnknownName
 from mayavi.evm.units import WAD
 from mayavi.protocols import Erc20, PriceFeed
 from mayavi.protocols.health import NO_DEBT
+from mayavi.sim.world_state import WorldState
 from tests.agents.stage import ETH_FEED, MARKETS, WETH, replica
 
 ALICE, BOB, CAROL, KEEPER = (bytes([number]) * 20 for number in (0xA1, 0xB2, 0xC3, 0xD4))
@@ -37,6 +38,18 @@ def test_many_accounts_read_at_once_are_what_each_says_alone(chain: str, market:
     assert read[2].health_factor_wad == NO_DEBT
     assert read.factors.tolist() == [*(read[row].health_factor_wad for row in range(2)), 2**64 - 1]
     assert not read.liquidatable.any()
+
+
+def test_who_can_be_liquidated_is_found_once_for_all_that_observe() -> None:
+    fork = replica("ethereum")
+    lending = lending_market(fork, "AaveV3")
+    opened(lending, "USDC", {ALICE: 1_050, BOB: 3_000})
+    PriceFeed(fork, ETH_FEED).move_by("-0.2")
+    world = WorldState(fork, [], seed=1)
+    with world.observing():
+        found = read_liquidatable(world, lending, (CAROL, ALICE, BOB))
+        assert found == {ALICE: lending.account(ALICE).health().health_factor_wad}
+        assert read_liquidatable(world, lending, (CAROL, ALICE, BOB)) is found
 
 
 @pytest.mark.parametrize(("chain", "market", "debt", "route"), MARKETS)

@@ -245,3 +245,39 @@ def test_failed_calls_fail_as_before() -> None:
     for _ in range(3):
         (column,) = fork.call_words(CONTRACT, word(0), {0: range(200)}, 1, check=False)
         assert column.ints() == [each if not each & 3 else 0 for each in range(200)]
+
+
+FIRST = "4 CALLDATALOAD 0 MSTORE 9 32 MSTORE 64 0 KECCAK256 SLOAD"
+"""The entry of the first argument in the mapping at slot 9."""
+
+
+@pytest.mark.parametrize(("rounds", "by_code"), [(0, 0), (40, 1)], ids=["short", "long"])
+def test_a_single_call_goes_through_code_only_if_its_site_is_long(rounds: int, by_code: int) -> None:
+    fork = world()
+    fork.set_code(CONTRACT, returning(FIRST + " 4 CALLDATALOAD XOR DUP1 MUL 3 ADD" * rounds))
+    selector, told = b"\1\2\3\4", fork.copy()
+    told.specialise = "off"
+    for _ in range(BATCHES):
+        fork.call_words(CONTRACT, selector + word(0), {4: np.arange(ACCOUNTS)}, 1)
+        fork.finish_compiling()
+    before = counts(fork)
+    data = selector + word(8)
+    assert fork.call(CONTRACT, data) == told.call(CONTRACT, data)
+    after = counts(fork)
+    assert (after["hits"] - before["hits"], after["native"] - before["native"]) == (1, by_code)
+
+
+def test_outputs_keep_their_order_whichever_way_they_were_found() -> None:
+    fork = world()
+    fork.set_code(CONTRACT, assemble(f"{X} 7 SWAP1 MOD @fine JUMPI 0 0 REVERT :fine {ENTRY} 0 MSTORE 32 0 RETURN"))
+    warm_ones = [account for account in range(ACCOUNTS) if account % 7]
+    for _ in range(BATCHES):
+        fork.call_words(CONTRACT, word(0), {0: warm_ones}, 1)
+        fork.finish_compiling()
+    mixed = [5, 14, ACCOUNTS + 1, 6, 7, 2**200, 5, 1]  # known, failing and new ones
+    expected = [None if account % 7 == 0 else fork.call(CONTRACT, word(account)) for account in mixed]
+    assert fork.call_many(CONTRACT, [*map(word, mixed)], check=False) == expected
+    (read,) = fork.call_words(CONTRACT, word(0), {0: mixed * 3}, 1, check=False)
+    assert read.ints() == [int.from_bytes(each or b"") for each in expected] * 3
+    with pytest.raises(UsageError, match=r"call 0 of 24 of .* returns 32 bytes, not 2 words"):
+        fork.call_words(CONTRACT, word(0), {0: mixed * 3}, 2, check=False)

@@ -75,3 +75,8 @@ def test_what_never_changes_is_read_once(asked: tuple[Counter[Any], dict[str, by
 def test_the_block_is_asked_for_once_a_block_of_agents(asked: tuple[Counter[Any], dict[str, bytes]]) -> None:
     counts, _ = asked
     assert counts["block"] < counts["transact"] / 2
+
+
+def test_approvals_are_sent_with_what_they_are_for(asked: tuple[Counter[Any], dict[str, bytes]]) -> None:
+    counts, _ = asked
+    assert counts["attempt"] > counts["transact"] / 2

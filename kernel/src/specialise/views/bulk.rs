@@ -10,6 +10,7 @@ use super::{
     reader::Reader,
 };
 use crate::{
+    batch::Answers,
     native::processor::{executable::Executable, rows::Rows},
     storage::changes::mark,
     trace::{Graph, Surroundings, Text, Unread, Values, put as put_word},
@@ -43,16 +44,6 @@ pub struct Bulk<'a> {
     pub holes: &'a [usize],
     /// What has changed since the last batch. A single call is none.
     pub since: Option<Since>,
-}
-
-/// Outputs of calls that took one path.
-pub struct Answers {
-    pub path: usize,
-    pub calls: Vec<usize>,
-    /// Bytes of an output.
-    pub length: usize,
-    /// One output after the other.
-    pub outputs: Bytes,
 }
 
 /// What became of some of the calls.

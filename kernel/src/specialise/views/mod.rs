@@ -30,7 +30,7 @@ use super::{
     statistics::{Counts, SiteStatistics},
 };
 use crate::{
-    batch::{Batch, Effort, Outcome},
+    batch::{Batch, Effort, Outcomes},
     machine::{Failure, Machine, Settings},
     storage::{overlay::Overlay, world::World},
     trace::Places,
@@ -84,7 +84,7 @@ impl Views {
         machine: &mut Machine,
         ground: &Ground<'_>,
         batch: &Batch<'_>,
-    ) -> Result<Option<(Vec<Outcome>, Effort)>, Failure> {
+    ) -> Result<Option<(Outcomes, Effort)>, Failure> {
         let modelled = (SpecId::LONDON..SpecId::AMSTERDAM).contains(&ground.settings.spec);
         let Some(key) = (modelled && ground.world.closed).then(|| Key::of(ground.settings.spec, batch)).flatten()
         else {

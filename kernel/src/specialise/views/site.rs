@@ -13,14 +13,14 @@ use revm::{
 
 use super::{
     Ground, Site, Views,
-    bulk::{Answers, Bulk, Live, in_parts},
+    bulk::{Bulk, Live, in_parts},
     facts,
     lowered::Kinds,
     memos::{Memos, Since},
     reader::{Reader, Remembering},
 };
 use crate::{
-    batch::{Batch, Effort, Outcome},
+    batch::{Batch, Effort, Outcome, Outcomes},
     machine::{Failure, Machine},
     storage::changes::{Moment, Sieve},
     trace::{End, Guard, Replay, Tree, Values, Watch},
@@ -91,7 +91,7 @@ impl Paths {
         machine: &mut Machine,
         ground: &Ground<'_>,
         batch: &Batch<'_>,
-    ) -> Result<(Vec<Outcome>, Effort), Failure> {
+    ) -> Result<(Outcomes, Effort), Failure> {
         let reader = Reader::new(ground.world, ground.overlay, ground.block, &site.holes);
         let mut course = Course { views, site, machine, batch, ground, reader, effort: Effort::default() };
         if !self.ground.holds(&mut course.reader, &self.watch) {
@@ -100,11 +100,10 @@ impl Paths {
         }
         let calls = batch.datas.len();
         site.counts.calls.fetch_add(calls as u64, Relaxed);
-        let mut outcomes: Vec<Option<Outcome>> = Vec::new();
-        outcomes.resize_with(calls, || None);
-        let left = self.by_code(&mut course, &mut outcomes)?;
+        let mut outcomes = Outcomes::default();
+        let left = if calls == 1 && self.tree.is_short() { vec![0] } else { self.by_code(&mut course, &mut outcomes)? };
         for call in left {
-            outcomes[call] = Some(self.by_tree(&mut course, call)?);
+            outcomes.single.push((call, self.by_tree(&mut course, call)?));
         }
         let (all, hits) = (site.counts.calls.load(Relaxed), site.counts.hits.load(Relaxed));
         if all >= TRIAL && hits < all / 8 {
@@ -116,15 +115,11 @@ impl Paths {
             effort.traces = self.known.len();
             effort.operations = self.tree.operations();
         }
-        Ok((outcomes.into_iter().flatten().collect(), effort))
+        Ok((outcomes, effort))
     }
 
     /// Answer calls by code; returns those that are left.
-    fn by_code<'a>(
-        &mut self,
-        course: &mut Course<'a, '_>,
-        outcomes: &mut [Option<Outcome>],
-    ) -> Result<Vec<usize>, Failure> {
+    fn by_code<'a>(&mut self, course: &mut Course<'a, '_>, outcomes: &mut Outcomes) -> Result<Vec<usize>, Failure> {
         // A single call is worth no more than the path that it took last.
         let only = match course.batch.datas {
             [data] => self.memos.get(&course.words(data)).map(|memo| memo.path),
@@ -133,7 +128,7 @@ impl Paths {
         let hashes = &mut course.machine.database().hashes;
         let ready = self.live(&mut Remembering { reader: &mut course.reader, hashes }, only);
         if ready.is_empty() {
-            return Ok((0..outcomes.len()).collect());
+            return Ok((0..course.batch.datas.len()).collect());
         }
         let live: Vec<Live<'_>> = ready
             .iter()
@@ -163,18 +158,17 @@ impl Paths {
             self.memos.insert(course.words(course.batch.datas[call]), memo);
         }
         let counts = &course.site.counts;
-        for Answers { path, calls, length, outputs } in taken {
-            let (known, count) = (&mut self.known[path], calls.len() as u64);
-            known.hits += count;
-            [&counts.hits, &counts.native].into_iter().for_each(|all| _ = all.fetch_add(count, Relaxed));
-            course.effort.replayed += calls.len();
-            for (at, call) in calls.into_iter().enumerate() {
-                let output = outputs.slice(at * length..(at + 1) * length);
+        for answers in taken {
+            let (known, count) = (&mut self.known[answers.path], answers.calls.len());
+            known.hits += count as u64;
+            [&counts.hits, &counts.native].into_iter().for_each(|all| _ = all.fetch_add(count as u64, Relaxed));
+            course.effort.replayed += count;
+            for (call, output) in answers.each() {
                 if course.is_compared(known) {
-                    course.compare(call, &output)?;
+                    course.compare(call, output)?;
                 }
-                outcomes[call] = Some(Outcome::Output(output));
             }
+            outcomes.answers.push(answers);
         }
         left.sort_unstable();
         Ok(left)
