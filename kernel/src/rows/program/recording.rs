@@ -5,7 +5,7 @@ use revm::{
     primitives::{B256, HashSet, U256, keccak256},
 };
 
-use super::{Operation, Program, Source, Template, Words};
+use super::{Operation, Program, running::Words, template::Template, word::Source};
 use crate::{
     machine::{Failure, Machine},
     specialise::{Answer, Runner, bill, touched},
