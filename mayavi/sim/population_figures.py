@@ -53,12 +53,12 @@ class PopulationFigures(BatchReader):
 
     def calls(self, world: WorldState) -> tuple[Call, ...]:
         """Return a call for each account of a few on Aave; none for others, which one batch of a run reads."""
-        market = self.market
         if self._calls is None:
-            few = isinstance(market, AaveV3) and len(self.accounts) <= _FEW
-            pool = market.pool if few else None
-            places = self._addresses(world) if few else ()
-            self._calls = tuple((pool.address, pool.getUserAccountData.encode(place)) for place in places)
+            self._calls = ()
+            if isinstance(self.market, AaveV3) and len(self.accounts) <= _FEW:
+                pool = self.market.pool
+                encode = pool.getUserAccountData.encode
+                self._calls = tuple((pool.address, encode(place)) for place in self._addresses(world))
         return self._calls
 
     def figures_of(self, world: WorldState, outputs: Sequence[bytes | None]) -> list[Figure] | None:

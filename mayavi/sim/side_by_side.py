@@ -94,7 +94,8 @@ class _Place:
     def __init__(self, scheduler: Scheduler, hook: MarketSnapshotHook) -> None:
         self.scheduler, self.hook = scheduler, hook
         world = scheduler.world
-        self.readers = [(each, each.calls(world)) for each in hook.readers if isinstance(each, BatchReader)]
+        batched: list[BatchReader] = [each for each in hook.readers if isinstance(each, BatchReader)]
+        self.readers = [(each, each.calls(world)) for each in batched]
         self.calls = tuple([call for _, calls in self.readers for call in calls])
 
     def figures_of(self, outputs: Sequence[bytes | None]) -> list[list[Figure] | None]:

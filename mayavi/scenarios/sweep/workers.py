@@ -13,6 +13,7 @@ from typing import Any
 
 from mayavi.errors import BadScenario
 from mayavi.evm.fork import Fork
+from mayavi.parallel.garbage import collected_once
 from mayavi.parallel.processes import work_off
 from mayavi.scenarios.loading import Scenario
 from mayavi.scenarios.run.request import RunRequest
@@ -116,7 +117,8 @@ def prepare(
     def run(point: int, requests: Sequence[RunRequest], recorder: SegmentRecorder) -> list[Run]:
         set_up = partial(prepared.fork, point)
         if len(requests) > 1 and may_run_side_by_side(scenarios[point], prepared.world):
-            return execute_side_by_side(requests, prepared.world, recorder, set_up)
+            with collected_once():
+                return execute_side_by_side(requests, prepared.world, recorder, set_up)
         return [execute(each, prepared.world, recorder, set_up=set_up()) for each in requests]
 
     def work(tasks: Sequence[Task]) -> list[Run]:
