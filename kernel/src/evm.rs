@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use pyo3::{
-    pybacked::PyBackedBytes,
     exceptions::{PyKeyError, PyOverflowError, PyValueError},
     prelude::*,
+    pybacked::PyBackedBytes,
     types::{PyBytes, PyDict, PyList},
 };
 use revm::{

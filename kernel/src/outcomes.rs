@@ -1,5 +1,6 @@
 //! Outcomes of calls and transactions with everything that they read. Runs that begin in one world repeat each other for a
-//! while, and much of what they ask for never differs: where a run holds the same values, the outcome is known.
+//! while, and much of what they ask for never differs: where a run holds the same values, the outcome is known. What one
+//! run alone asks for is not noted.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -69,8 +70,8 @@ impl std::fmt::Debug for Outcomes {
 }
 
 impl Outcomes {
-    /// The outcome of a transaction without value and price, known or noted now, its effects kept if it `commits`; none
-    /// where it is no longer noted, and nothing was done.
+    /// The outcome of a transaction without value and price, its effects kept if it `commits`: what is asked for a second
+    /// time is noted, and known from then on. None where nothing was done.
     pub fn run(
         &self,
         machine: &mut Machine,
@@ -105,13 +106,19 @@ impl Outcomes {
                 }
                 Ok(Some(result))
             }
-            Found::TooMany => Ok(None),
+            Found::Other => Ok(None),
         }
     }
 
     fn find(&self, machine: &mut Machine, block: &BlockEnv, settings: &Settings, request: &Request) -> Found {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(known) = known.get_mut(request) else { return Found::Nothing };
+        if known.len() >= MOST_REQUESTS {
+            known.clear();
+        }
+        let Some(known) = known.get_mut(request) else {
+            known.insert(request.clone(), Known::default());
+            return Found::Other;
+        };
         let mut holds = |outcome: &Outcome| {
             outcome.block == *block
                 && outcome.settings == *settings
@@ -123,7 +130,7 @@ impl Outcomes {
         }
         known.misses += 1;
         if known.misses > PATIENCE + known.hits || known.outcomes.len() >= MOST_OUTCOMES {
-            return Found::TooMany;
+            return Found::Other;
         }
         Found::Nothing
     }
@@ -141,31 +148,27 @@ impl Outcomes {
         if state.values().any(|account| account.is_created() || account.is_selfdestructed()) {
             return;
         }
-        let reads: Option<Vec<Read>> =
-            state
-                .iter()
-                .map(|(address, account)| {
-                    let slots = account.storage.iter().map(|(key, slot)| (*key, slot.original_value())).collect();
-                    Read::of(machine, *address, slots)
-                })
-                .collect();
+        let reads: Option<Vec<Read>> = state
+            .iter()
+            .map(|(address, account)| {
+                let slots = account.storage.iter().map(|(key, slot)| (*key, slot.original_value())).collect();
+                Read::of(machine, *address, slots)
+            })
+            .collect();
         let Some(reads) = reads else { return };
         let writes = if request.commits { state.clone() } else { EvmState::default() };
-        let outcome =
-            Outcome { block: block.clone(), settings: *settings, reads, result: result.clone(), writes };
+        let outcome = Outcome { block: block.clone(), settings: *settings, reads, result: result.clone(), writes };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_REQUESTS && !known.contains_key(&request) {
-            known.clear();
-        }
         known.entry(request).or_default().outcomes.push(Arc::new(outcome));
     }
 }
 
 enum Found {
     Outcome(Arc<Outcome>),
-    /// None holds, and another one may be noted.
+    /// None holds, and one is to be noted.
     Nothing,
-    TooMany,
+    /// Nothing is to be noted: it is asked for the first time, or with ever other values.
+    Other,
 }
 
 impl Read {

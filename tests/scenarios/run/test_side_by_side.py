@@ -17,6 +17,7 @@ from mayavi.scenarios.run import side_by_side
 from mayavi.scenarios.run.side_by_side import may_run_side_by_side
 from mayavi.scenarios.sweep import workers
 from mayavi.scenarios.sweep.plan import Task
+from mayavi.sim.side_by_side import run_side_by_side
 from mayavi.sim.store import Store
 
 SCENARIOS: dict[str, dict[str, Any]] = {
@@ -86,11 +87,10 @@ def test_the_store_has_what_runs_one_by_one_leave(name: str, tmp_path: Path, mon
 @pytest.mark.usefixtures("one_portion")
 def test_a_portion_runs_side_by_side_and_a_single_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    plain = side_by_side.run_side_by_side
 
     def counting(runners: Any) -> Any:
         sizes.append(len(runners))
-        return plain(runners)
+        return run_side_by_side(runners)
 
     monkeypatch.setattr(side_by_side, "run_side_by_side", counting)
     options: dict[str, Any] = {"jobs": 1, "store": tmp_path / "runs.duckdb", "steps": 2}
