@@ -47,6 +47,7 @@ def mover(number: int, action: Action | None = None) -> Agent:
 
 def runner_of(replica: Fork, number: int, action: Action | None = None, *, every: int = 1, **options: Any) -> Runner:
     fork = replica.copy(share_reads=True)
+    fork.share_outcomes()
     market = AaveV3(fork)
     readers: list[Reader] = [
         AaveFigures(market, ["WETH", "USDC"]),
@@ -75,7 +76,11 @@ def alone(runner: Runner) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("every", [1, 2])
-def test_rows_and_ends_are_those_of_runs_alone(replica: Fork, every: int) -> None:
+@pytest.mark.parametrize("many", [2, 16])
+def test_rows_and_ends_are_those_of_runs_alone(
+    replica: Fork, every: int, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(side_by_side, "MANY_RUNS", many)
     runners = [runner_of(replica, number, every=every) for number in range(4)]
     ends, failure = run_side_by_side(runners)
     assert failure is None

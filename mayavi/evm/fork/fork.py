@@ -193,8 +193,7 @@ class Fork(ForkDeploying):
     def copy(self, *, share_reads: bool = False) -> Fork:
         """Return an independent copy. Its cost grows with the writes of this fork, not with the size of the world.
 
-        With `share_reads` both remember what either reads, until it writes, and the copy shares the outcomes of its
-        calls and transactions with all such copies that read the same.
+        With `share_reads` both remember what either reads, until it writes.
         """
         duplicate = Fork._of(self._evm.copy(), self._fetcher.remote, dict(self.labels), dict(self.source))
         duplicate.abis = dict(self.abis)
@@ -205,7 +204,6 @@ class Fork(ForkDeploying):
             self._checks_balance,
         )
         if share_reads:
-            duplicate._evm.shares = True
             duplicate._reads = duplicate._snapshots.marker, self._known_reads()
         return duplicate
 

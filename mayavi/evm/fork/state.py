@@ -74,6 +74,13 @@ class ForkState:
         if counted:
             work.watch(self, self._evm)
 
+    def share_outcomes(self) -> None:
+        """Take over outcomes of calls and transactions from other such forks of this world, if all they read is equal.
+
+        That pays for many forks that do much the same; a copy does not share.
+        """
+        self._evm.shares = True
+
     def statistics(self) -> list[dict[str, Any]]:
         """Return the counts of each call site of reads, of all forks of this world: calls, hits, misses by guard."""
         return self._evm.statistics()

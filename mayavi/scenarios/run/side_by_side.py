@@ -13,6 +13,7 @@ from mayavi.scenarios.plugin_versions import plugin_versions
 from mayavi.scenarios.run.request import RunRequest
 from mayavi.scenarios.run.result import Run
 from mayavi.scenarios.run.run import run_result
+from mayavi.sim import side_by_side
 from mayavi.sim.recorder import StepBuffer
 from mayavi.sim.rows import Recorder
 from mayavi.sim.side_by_side import run_side_by_side
@@ -43,6 +44,8 @@ def execute_side_by_side(
             try:
                 place = set_up()
                 place.read_within(replayed, counted=not runners)
+                if len(requests) >= side_by_side.MANY_RUNS:
+                    place.share_outcomes()
                 runners.append(_runner(request, fork, place, buffer))
             except Exception as error:
                 failure = error

@@ -22,10 +22,12 @@ def world() -> Fork:
 
 
 def copies(world: Fork, number: int, *, share: bool, mode: str = "on") -> list[Fork]:
-    found = [world.copy(share_reads=share) for _ in range(number)]
+    found = [world.copy() for _ in range(number)]
     with specialised(mode) as work:
         for each in found:
             each.read_within(work)
+            if share:
+                each.share_outcomes()
     return found
 
 
@@ -82,8 +84,7 @@ def test_a_shared_transaction_is_taken_back_by_a_snapshot(world: Fork) -> None:
     assert state_of(second) == before
 
 
-def test_only_copies_that_share_reads_share_outcomes(world: Fork) -> None:
-    shared = world.copy(share_reads=True)
+def test_a_copy_does_not_share(world: Fork) -> None:
+    (shared,) = copies(world, 1, share=True)
     assert shared._evm.shares
     assert not shared.copy()._evm.shares
-    assert not world._evm.shares

@@ -17,6 +17,7 @@ from mayavi.scenarios.run import side_by_side
 from mayavi.scenarios.run.side_by_side import may_run_side_by_side
 from mayavi.scenarios.sweep import workers
 from mayavi.scenarios.sweep.plan import Task
+from mayavi.sim import side_by_side as simulations
 from mayavi.sim.side_by_side import run_side_by_side
 from mayavi.sim.store import Store
 
@@ -76,6 +77,7 @@ def contents(store: Path) -> dict[str, list[tuple[Any, ...]]]:
 @pytest.mark.usefixtures("one_portion")
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_store_has_what_runs_one_by_one_leave(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulations, "MANY_RUNS", 2)
     together = mayavi.sweep(name, seeds=SEEDS, jobs=1, store=tmp_path / "together.duckdb", **SCENARIOS[name])
     one_by_one(monkeypatch)
     alone = mayavi.sweep(name, seeds=SEEDS, jobs=1, store=tmp_path / "alone.duckdb", **SCENARIOS[name])
