@@ -33,35 +33,35 @@ class MarketSnapshotHook(Hook):
         self._figures: list[Figure] = []
         self._latest: dict[tuple[str, str], Figure] | None = None
         self._tokens: list[bytes] | None = None
-        self._known: tuple[int, Mapping[BatchReader, list[Figure]], bool] = -1, {}, False
+        self._known: tuple[int, Mapping[BatchReader, list[Figure]]] = -1, {}
 
     def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
         """Read all figures and return them as rows."""
         del actions
         if not self.is_due(world):
             return []
-        marker, known, shared = self._known
+        marker, known = self._known
         if marker != world.fork.marker:
-            known, shared = {}, False
+            known = {}
         worth, figures = self._prices().get, list[Figure]()
         for reader in self.readers:
             read = known.get(reader) if isinstance(reader, BatchReader) else None
             figures += reader.read(world, worth) if read is None else read
         self._figures, self._latest = figures, None
         self.first = self.first or self.latest
-        rows = _shared_rows if shared else _rows
+        rows = _shared_rows if known else _rows
         return rows((world.step, world.fork.block_number, world.fork.timestamp), figures)
 
     def is_due(self, world: WorldState) -> bool:
         """Whether figures are read after this step."""
         return not (world.step + 1) % self.every or world.step == self.last
 
-    def take(self, marker: int, known: Mapping[BatchReader, list[Figure]], *, shared: bool) -> None:
+    def take(self, marker: int, known: Mapping[BatchReader, list[Figure]]) -> None:
         """Use `known` figures of some readers while the chain has this marker, where they would be read otherwise.
 
-        `shared`: many runs have most of them, and share their rows.
+        Other runs side by side have most of them, and share their rows.
         """
-        self._known = marker, known, shared
+        self._known = marker, known
 
     @property
     def latest(self) -> dict[tuple[str, str], Figure]:

@@ -15,9 +15,6 @@ from mayavi.sim.rows import RunEnd
 from mayavi.sim.runner import Runner
 from mayavi.sim.scheduler import Scheduler
 
-MANY_RUNS = 16
-"""Runs from which on they share rows and outcomes of transactions: few find too little in common."""
-
 _Parts = Generator[None, None, RunEnd]
 
 
@@ -83,7 +80,7 @@ def _read_alike(calls: Sequence[Call], places: Sequence[_Place]) -> None:
         outputs = tuple(listed)
         if outputs not in known:
             known[outputs] = place.figures_of(outputs)
-        place.hand_over(known[outputs], shared=len(places) >= MANY_RUNS)
+        place.hand_over(known[outputs])
     kernel = [fork.kernel_seconds - seconds for fork, seconds in zip(forks, before, strict=True)]
     share = (perf_counter() - started - sum(kernel)) / len(places)
     for place, seconds in zip(places, kernel, strict=True):
@@ -111,8 +108,8 @@ class _Place:
             found.append(reader.figures_of(self.scheduler.world, own) if own else None)
         return found
 
-    def hand_over(self, figures: Sequence[list[Figure] | None], *, shared: bool) -> None:
+    def hand_over(self, figures: Sequence[list[Figure] | None]) -> None:
         """Give the hook the figures of its readers, for as long as the chain stays as it is."""
         read = zip(self.readers, figures, strict=True)
         known = {reader: figures for (reader, _), figures in read if figures is not None}
-        self.hook.take(self.scheduler.world.fork.marker, known, shared=shared)
+        self.hook.take(self.scheduler.world.fork.marker, known)

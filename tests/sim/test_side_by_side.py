@@ -76,11 +76,7 @@ def alone(runner: Runner) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("every", [1, 2])
-@pytest.mark.parametrize("many", [2, 16])
-def test_rows_and_ends_are_those_of_runs_alone(
-    replica: Fork, every: int, many: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(side_by_side, "MANY_RUNS", many)
+def test_rows_and_ends_are_those_of_runs_alone(replica: Fork, every: int) -> None:
     runners = [runner_of(replica, number, every=every) for number in range(4)]
     ends, failure = run_side_by_side(runners)
     assert failure is None

@@ -13,7 +13,6 @@ from mayavi.scenarios.plugin_versions import plugin_versions
 from mayavi.scenarios.run.request import RunRequest
 from mayavi.scenarios.run.result import Run
 from mayavi.scenarios.run.run import run_result
-from mayavi.sim import side_by_side
 from mayavi.sim.recorder import StepBuffer
 from mayavi.sim.rows import Recorder
 from mayavi.sim.side_by_side import run_side_by_side
@@ -23,9 +22,13 @@ if TYPE_CHECKING:
     from mayavi.sim.runner import Runner
 
 
-def may_run_side_by_side(scenario: Scenario, fork: Fork) -> bool:
-    """Whether runs of a scenario may take turns: no state is fetched, and no code of others remembers what it saw."""
-    return not fork.fetches_missing and not plugin_versions(scenario.config)
+MANY_RUNS = 16
+"""Runs from which on it pays: few have too little in common."""
+
+
+def may_run_side_by_side(runs: int, scenario: Scenario, fork: Fork) -> bool:
+    """Whether runs take turns: many, of which none fetches state or has code of others that remembers what it saw."""
+    return runs >= MANY_RUNS and not fork.fetches_missing and not plugin_versions(scenario.config)
 
 
 def execute_side_by_side(
@@ -44,8 +47,7 @@ def execute_side_by_side(
             try:
                 place = set_up()
                 place.read_within(replayed, counted=not runners)
-                if len(requests) >= side_by_side.MANY_RUNS:
-                    place.share_outcomes()
+                place.share_outcomes()
                 runners.append(_runner(request, fork, place, buffer))
             except Exception as error:
                 failure = error

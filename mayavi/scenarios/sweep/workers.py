@@ -116,7 +116,7 @@ def prepare(
 
     def run(point: int, requests: Sequence[RunRequest], recorder: SegmentRecorder) -> list[Run]:
         set_up = partial(prepared.fork, point)
-        if len(requests) > 1 and may_run_side_by_side(scenarios[point], prepared.world):
+        if may_run_side_by_side(len(requests), scenarios[point], prepared.world):
             with collected_once():
                 return execute_side_by_side(requests, prepared.world, recorder, set_up)
         return [execute(each, prepared.world, recorder, set_up=set_up()) for each in requests]

@@ -17,7 +17,6 @@ from mayavi.scenarios.run import side_by_side
 from mayavi.scenarios.run.side_by_side import may_run_side_by_side
 from mayavi.scenarios.sweep import workers
 from mayavi.scenarios.sweep.plan import Task
-from mayavi.sim import side_by_side as simulations
 from mayavi.sim.side_by_side import run_side_by_side
 from mayavi.sim.store import Store
 
@@ -33,8 +32,9 @@ SEEDS = range(5, 10)
 
 @pytest.fixture
 def one_portion(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give all tasks to the worker at once."""
+    """Give all tasks to the worker at once, which takes two for many."""
     monkeypatch.setattr(workers, "Portions", Everything)
+    monkeypatch.setattr(side_by_side, "MANY_RUNS", 2)
 
 
 class Everything:
@@ -50,7 +50,7 @@ class Everything:
 
 
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "may_run_side_by_side", lambda scenario, fork: False)
+    monkeypatch.setattr(workers, "may_run_side_by_side", lambda runs, scenario, fork: False)
 
 
 TABLES = {
@@ -77,7 +77,6 @@ def contents(store: Path) -> dict[str, list[tuple[Any, ...]]]:
 @pytest.mark.usefixtures("one_portion")
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_the_store_has_what_runs_one_by_one_leave(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulations, "MANY_RUNS", 2)
     together = mayavi.sweep(name, seeds=SEEDS, jobs=1, store=tmp_path / "together.duckdb", **SCENARIOS[name])
     one_by_one(monkeypatch)
     alone = mayavi.sweep(name, seeds=SEEDS, jobs=1, store=tmp_path / "alone.duckdb", **SCENARIOS[name])
@@ -177,9 +176,10 @@ def test_counts_of_what_was_replayed_stand_with_the_first_run(tmp_path: Path) ->
 def test_code_of_others_and_worlds_of_a_node_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = load_scenario("aave_borrower")
     fork = scenario.world().open()
-    assert may_run_side_by_side(scenario, fork)
+    assert may_run_side_by_side(16, scenario, fork)
+    assert not may_run_side_by_side(15, scenario, fork)
     monkeypatch.setattr(type(fork), "fetches_missing", True)
-    assert not may_run_side_by_side(scenario, fork)
+    assert not may_run_side_by_side(16, scenario, fork)
     monkeypatch.setattr(type(fork), "fetches_missing", False)
     monkeypatch.setattr(side_by_side, "plugin_versions", lambda config: {"own": "1"})
-    assert not may_run_side_by_side(scenario, fork)
+    assert not may_run_side_by_side(16, scenario, fork)
