@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::{
     exceptions::{PyKeyError, PyOverflowError, PyValueError},
     prelude::*,
+    pybacked::PyBackedBytes,
     types::{PyBytes, PyDict, PyList},
 };
 use revm::{
@@ -20,7 +21,7 @@ use crate::{
         hardfork,
         receipt::{Receipt, output},
     },
-    convert::{AddressArg, WordArg, hash_from_python, logs_to_python, word_to_python},
+    convert::{AddressArg, MissingState, WordArg, hash_from_python, logs_to_python, word_to_python},
     inspector::Tracer,
     machine::{Failure, Machine, Rules, Settings, with_row},
     specialise::{Mode, sends::Sending},
@@ -60,6 +61,9 @@ pub struct Evm {
     pub stopwatch: Stopwatch,
     /// Whether views and transactions are replayed by paths that are kept.
     pub specialise: Option<Mode>,
+    /// Whether outcomes are shared with other runs of the world that read the same; a copy does not.
+    #[pyo3(get, set)]
+    pub shares: bool,
 }
 
 /// The transaction of a simulation: no fees and no nonce by default.
@@ -115,6 +119,31 @@ impl Evm {
         result
     }
 
+    /// A call's outcome by what is known, or by the interpreter.
+    fn call_anyhow(&mut self, py: Python<'_>, to: Address, tx: TxEnv) -> PyResult<Outcome> {
+        if self.may_share(&tx)
+            && let Some(result) = self.call_shared(py, &tx)?
+        {
+            return Ok(Outcome::of(result));
+        }
+        if tx.value.is_zero()
+            && let Some(outcome) = self.call_kept(py, to, &tx.data, tx.caller, tx.gas_limit)?
+        {
+            return Ok(outcome);
+        }
+        Ok(Outcome::of(self.read(py, tx)?.0))
+    }
+
+    /// A call's result by the outcomes of all runs; none where nothing more is noted.
+    fn call_shared(&mut self, py: Python<'_>, tx: &TxEnv) -> PyResult<Option<ExecutionResult>> {
+        let (world, rules) = (Arc::clone(&self.world), self.settings.rules);
+        self.settings.rules = Rules::SIMULATION;
+        let settings = self.settings;
+        let result = self.run(py, |machine, block| world.outcomes.run(machine, block, &settings, tx, false));
+        self.settings.rules = rules;
+        result
+    }
+
     /// The account's info, changed, into the overlay.
     fn change_info(
         &mut self,
@@ -132,6 +161,17 @@ impl Evm {
 
     fn info(&mut self, py: Python<'_>, address: Address) -> PyResult<AccountInfo> {
         self.run(py, |machine, _| machine.read_info(address))
+    }
+
+    /// Whether outcomes of other runs serve a transaction: it moves no coins, and everything is known and replayed.
+    fn may_share(&self, tx: &TxEnv) -> bool {
+        self.shares
+            && !self.probe
+            && self.world.closed
+            && matches!(self.specialise, Some(Mode::On))
+            && tx.value.is_zero()
+            && tx.gas_price == 0
+            && tx.gas_priority_fee.is_none()
     }
 
     fn nonce_for(&mut self, py: Python<'_>, sender: &Option<AddressArg>) -> PyResult<u64> {
@@ -163,6 +203,7 @@ impl Evm {
             probe: false,
             stopwatch: Stopwatch::default(),
             specialise: None,
+            shares: false,
         })
     }
 
@@ -175,6 +216,7 @@ impl Evm {
             probe: false,
             stopwatch: Stopwatch::default(),
             specialise: None,
+            shares: false,
         }
     }
 
@@ -187,6 +229,7 @@ impl Evm {
             probe: self.probe,
             stopwatch: Stopwatch::default(),
             specialise: self.specialise,
+            shares: false,
         }
     }
 
@@ -343,16 +386,11 @@ impl Evm {
         value: WordArg,
         gas: Option<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        if value.0.is_zero() {
-            let origin = sender.as_ref().map_or(Address::ZERO, |sender| sender.0);
-            match self.call_kept(py, to.0, data, origin, gas.unwrap_or(DEFAULT_GAS))? {
-                Some(Outcome::Output(data)) => return Ok(PyBytes::new(py, &data)),
-                Some(Outcome::Failed(result)) => return output(py, *result),
-                None => {}
-            }
-        }
         let tx = transaction(TxKind::Call(to.0), data, sender, value.0, gas, 0, None, 0);
-        output(py, self.read(py, tx)?.0)
+        match self.call_anyhow(py, to.0, tx)? {
+            Outcome::Output(data) => Ok(PyBytes::new(py, &data)),
+            Outcome::Failed(result) => output(py, *result),
+        }
     }
 
     /// Execute and keep the effects, a failed transaction's nonce and fees included.
@@ -372,8 +410,11 @@ impl Evm {
         let nonce = self.nonce_for(py, &sender)?;
         let tx = transaction(target(to), data, sender, value.0, gas, gas_price, priority_fee, nonce);
         let mode = self.specialise.filter(|_| !self.probe && self.world.closed);
-        let (world, settings) = (Arc::clone(&self.world), self.settings);
+        let (world, settings, shares) = (Arc::clone(&self.world), self.settings, self.may_share(&tx));
         self.run(py, |machine, block| {
+            if shares && let Some(result) = world.outcomes.run(machine, block, &settings, &tx, true)? {
+                return Ok(result);
+            }
             if let Some(mode) = mode
                 && let Some(result) = world.sends.run(machine, &Sending { tx: &tx, block, settings, mode })?
             {
@@ -579,4 +620,28 @@ pub fn frames<'py>(py: Python<'py>, tracer: &Tracer) -> PyResult<Bound<'py, PyLi
         list.append(dict)?;
     }
     Ok(list)
+}
+
+/// The outputs of calls on each of some EVMs; none for a call that fails or lacks state.
+#[pyfunction]
+pub fn call_each<'py>(
+    py: Python<'py>,
+    evms: Vec<PyRefMut<'py, Evm>>,
+    calls: Vec<(AddressArg, PyBackedBytes)>,
+) -> PyResult<Vec<Vec<Option<Bound<'py, PyBytes>>>>> {
+    let mut outputs = Vec::with_capacity(evms.len());
+    for mut evm in evms {
+        let mut own = Vec::with_capacity(calls.len());
+        for (to, data) in &calls {
+            let tx = transaction(TxKind::Call(to.0), data, None, U256::ZERO, None, 0, None, 0);
+            own.push(match evm.call_anyhow(py, to.0, tx) {
+                Ok(Outcome::Output(data)) => Some(PyBytes::new(py, &data)),
+                Ok(Outcome::Failed(_)) => None,
+                Err(error) if error.is_instance_of::<MissingState>(py) => None,
+                Err(error) => return Err(error),
+            });
+        }
+        outputs.push(own);
+    }
+    Ok(outputs)
 }

@@ -13,6 +13,7 @@ mod hashes;
 mod inspector;
 mod machine;
 mod native;
+mod outcomes;
 mod paths;
 mod proofs;
 mod rows;
@@ -113,6 +114,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rows::portable::log, module)?)?;
     module.add_function(wrap_pyfunction!(rows::portable::words_to_floats, module)?)?;
     module.add_function(wrap_pyfunction!(columns::columns_to_words, module)?)?;
+    module.add_function(wrap_pyfunction!(evm::call_each, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_seeds, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_words, module)?)?;
     #[cfg(feature = "bench")]

@@ -20,13 +20,12 @@ from mayavi.protocols.chainlink.price_feed import PriceFeed
 from mayavi.protocols.tokens import Erc20
 
 if TYPE_CHECKING:
-    from mayavi.evm.fork import Fork
     from mayavi.protocols.compound.market import CompoundV3
     from mayavi.protocols.curve.pool import CurveStableSwap
     from mayavi.protocols.uniswap.pool import UniswapV3Pool
     from mayavi.sim.world_state import WorldState
 
-_Call = tuple[bytes, bytes]
+Call = tuple[bytes, bytes]
 """Address of a contract, and calldata."""
 _SCALES = {"ray": 27, "wad": 18, "usd_e8": 8, "eth_e8": 8, "bps": 4}
 
@@ -66,6 +65,23 @@ class Reader(Protocol):
         """Read the current figures."""
 
 
+class BatchReader:
+    """Base of readers whose figures follow from the outputs of calls: one kernel call serves runs side by side."""
+
+    def calls(self, world: WorldState) -> tuple[Call, ...]:
+        """Return the calls, the same ones after every step; none if this reader reads for itself."""
+        del world
+        return ()
+
+    def figures_of(self, world: WorldState, outputs: Sequence[bytes | None]) -> list[Figure] | None:
+        """Return the figures, which follow from `outputs`, the step, and nothing else that differs between runs.
+
+        None if an output is missing or not as expected: `read` says why.
+        """
+        del world, outputs
+        return None
+
+
 # -- lending ----------------------------------------------------------------------------------------------------------
 
 
@@ -81,14 +97,12 @@ class _Reserve(NamedTuple):
     """Calldata of the pool's `getReserveData`."""
     price: bytes
     """Calldata of the oracle's `getAssetPrice`."""
-    supplied: _Call
-    borrowed: tuple[_Call, ...]
-    """One for each of its debt tokens."""
-    available: _Call
-    deficit: _Call | None
+    amounts: tuple[Call, ...]
+    """Calls of what is supplied, of what is available, of the supply of each of its debt tokens, and of the deficit."""
+    has_deficit: bool
 
 
-class AaveFigures:
+class AaveFigures(BatchReader):
     """Reserves of an Aave V3 or Spark market: amounts, utilisation, rates, prices, and totals in dollars.
 
     `tvl` is the value the market holds: supplied and not lent out. `deficit` is debt that was burnt without being
@@ -115,6 +129,7 @@ class AaveFigures:
         available = address, BALANCE_OF + fixed.aToken.rjust(32, b"\0")
         if generation.virtual_balance:
             available = pool.address, pool.getVirtualUnderlyingBalance.encode(address)
+        deficit = [(pool.address, pool.getReserveDeficit.encode(address))] if generation.deficits else []
         return _Reserve(
             subject=f"{self.name}.{token.symbol}",
             address=address,
@@ -122,10 +137,8 @@ class AaveFigures:
             whole=int(10**token.decimals),
             data=pool.getReserveData.encode(address),
             price=self._oracle.getAssetPrice.encode(address),
-            supplied=(fixed.aToken, TOTAL_SUPPLY),
-            borrowed=tuple((each, TOTAL_SUPPLY) for each in debts),
-            available=available,
-            deficit=(pool.address, pool.getReserveDeficit.encode(address)) if generation.deficits else None,
+            amounts=((fixed.aToken, TOTAL_SUPPLY), available, *((each, TOTAL_SUPPLY) for each in debts), *deficit),
+            has_deficit=generation.deficits,
         )
 
     def prices_usd_e8(self, tokens: Sequence[bytes]) -> dict[bytes, int]:
@@ -143,16 +156,49 @@ class AaveFigures:
         """Read the figures of each reserve, then the totals of the market."""
         del worth
         fork, reserves = world.fork, self._reserves
-        supply_rate, borrow_rate = (slice(32 * word, 32 * word + 32) for word in self.market.rate_words)
         outputs = fork.call_many(self.market.pool.address, [each.data for each in reserves])
         prices = self._prices([each.price for each in reserves])
+        rest = [[int.from_bytes(fork.call(*call)) for call in each.amounts] for each in reserves]
+        return self._figures(outputs, prices, rest)
+
+    def calls(self, world: WorldState) -> tuple[Call, ...]:
+        """Return the calls of all reserves."""
+        del world
+        return self._calls
+
+    @cached_property
+    def _calls(self) -> tuple[Call, ...]:
+        pool, oracle, reserves = self.market.pool.address, self._oracle.address, self._reserves
+        amounts = (call for each in reserves for call in each.amounts)
+        return (*((pool, each.data) for each in reserves), *((oracle, each.price) for each in reserves), *amounts)
+
+    def figures_of(self, world: WorldState, outputs: Sequence[bytes | None]) -> list[Figure] | None:
+        """Return the figures of each reserve, then the totals of the market; the oracle need not price a token."""
+        del world
+        count = len(self._reserves)
+        data, answers, rest = outputs[:count], outputs[count : 2 * count], outputs[2 * count :]
+        if not all(data) or not all(rest) or b"" in answers:
+            return None
+        prices = [int.from_bytes(answer) if answer else 0 for answer in answers]
+        numbers = iter(rest)
+        amounts = [[int.from_bytes(next(numbers) or b"") for _ in each.amounts] for each in self._reserves]
+        return self._figures(data, prices, amounts)
+
+    def _figures(
+        self, outputs: Sequence[bytes | None], prices: Sequence[int], amounts: Sequence[Sequence[int]]
+    ) -> list[Figure]:
+        """Return the figures of reserves with these data, prices, and outputs of their `amounts`."""
+        supply_rate, borrow_rate = (slice(32 * word, 32 * word + 32) for word in self.market.rate_words)
         totals = {"supplied": 0, "borrowed": 0, "tvl": 0}
         figures = []
-        for each, data, price in zip(reserves, outputs, prices, strict=True):
+        for each, data, price, (supplied, available, *rest) in zip(
+            self._reserves, outputs, prices, amounts, strict=True
+        ):
             subject, unit = each.subject, each.unit
-            supplied, available = _number(fork, each.supplied), _number(fork, each.available)
-            borrowed = sum([_number(fork, debt) for debt in each.borrowed])
+            deficit = rest.pop() if each.has_deficit else None
+            borrowed = sum(rest)
             total = borrowed + available
+            assert data is not None
             figures += [
                 figure((subject, "supplied", supplied, unit)),
                 figure((subject, "borrowed", borrowed, unit)),
@@ -161,8 +207,8 @@ class AaveFigures:
                 figure((subject, "supply_rate", int.from_bytes(data[supply_rate]), "ray")),
                 figure((subject, "borrow_rate", int.from_bytes(data[borrow_rate]), "ray")),
             ]
-            if each.deficit is not None:
-                figures.append(figure((subject, "deficit", _number(fork, each.deficit), unit)))
+            if deficit is not None:
+                figures.append(figure((subject, "deficit", deficit, unit)))
             if price:
                 figures.append(figure((subject, "price", price, "usd_e8")))
                 for name, amount in (("supplied", supplied), ("borrowed", borrowed), ("tvl", available)):
@@ -310,10 +356,6 @@ def _held(
         held = None if held is None or price is None else held + amount * price // 10**token.decimals
     if held is not None:
         yield Figure(name, "tvl", held, "usd_e8")
-
-
-def _number(fork: Fork, call: _Call) -> int:
-    return int.from_bytes(fork.call(*call))
 
 
 def _balance(fork: Any, token: bytes, holder: bytes) -> int:

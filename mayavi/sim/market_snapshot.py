@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING
 
 from mayavi.errors import UsageError
 from mayavi.sim.hooks import Hook
-from mayavi.sim.market_figures import AaveFigures, CurveFigures, Figure, Reader, UniswapFigures, unit_size
-from mayavi.sim.rows import ActionRow, SnapshotRow, snapshot_row
+from mayavi.sim.market_figures import AaveFigures, BatchReader, CurveFigures, Figure, Reader, UniswapFigures, unit_size
+from mayavi.sim.rows import ActionRow, SnapshotRow, share_line, snapshot_row
 
 if TYPE_CHECKING:
     from mayavi.sim.world_state import WorldState
@@ -33,18 +33,35 @@ class MarketSnapshotHook(Hook):
         self._figures: list[Figure] = []
         self._latest: dict[tuple[str, str], Figure] | None = None
         self._tokens: list[bytes] | None = None
+        self._known: tuple[int, Mapping[BatchReader, list[Figure]]] = -1, {}
 
     def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
         """Read all figures and return them as rows."""
         del actions
-        if (world.step + 1) % self.every and world.step != self.last:
+        if not self.is_due(world):
             return []
+        marker, known = self._known
+        if marker != world.fork.marker:
+            known = {}
         worth, figures = self._prices().get, list[Figure]()
         for reader in self.readers:
-            figures += reader.read(world, worth)
+            read = known.get(reader) if isinstance(reader, BatchReader) else None
+            figures += reader.read(world, worth) if read is None else read
         self._figures, self._latest = figures, None
         self.first = self.first or self.latest
-        return _rows((world.step, world.fork.block_number, world.fork.timestamp), figures)
+        rows = _shared_rows if known else _rows
+        return rows((world.step, world.fork.block_number, world.fork.timestamp), figures)
+
+    def is_due(self, world: WorldState) -> bool:
+        """Whether figures are read after this step."""
+        return not (world.step + 1) % self.every or world.step == self.last
+
+    def take(self, marker: int, known: Mapping[BatchReader, list[Figure]]) -> None:
+        """Use `known` figures of some readers while the chain has this marker, where they would be read otherwise.
+
+        Other runs side by side have most of them, and share their rows.
+        """
+        self._known = marker, known
 
     @property
     def latest(self) -> dict[tuple[str, str], Figure]:
@@ -75,3 +92,29 @@ def _rows(moment: tuple[int, int, int], figures: list[Figure]) -> list[SnapshotR
 def _scaled(value: int, unit: str) -> tuple[str, float]:
     """Return a figure as text and as a number; nine of ten figures of a sweep were there before."""
     return str(value), value / unit_size(unit)
+
+
+def _shared_rows(moment: tuple[int, int, int], figures: list[Figure]) -> list[SnapshotRow]:
+    """Return the same as `_rows`, where equal rows of runs side by side are one object, with its line of the digest."""
+    known = _rows_of(moment)
+    exact = (known.get(each) if type(each.value) is int else None for each in figures)  # True is equal to 1
+    return [row or _shared_row(moment, each, known) for row, each in zip(exact, figures, strict=True)]
+
+
+def _shared_row(moment: tuple[int, int, int], figure: Figure, known: dict[Figure, SnapshotRow]) -> SnapshotRow:
+    (row,) = _rows(moment, [figure])
+    if type(figure.value) is int and len(known) < _MOST_ROWS:
+        known[figure] = row
+        share_line(row)
+    return row
+
+
+@lru_cache(maxsize=8)
+def _rows_of(moment: tuple[int, int, int]) -> dict[Figure, SnapshotRow]:
+    """Return the rows of a moment; nine of ten figures of a sweep were there before."""
+    del moment
+    return {}
+
+
+_MOST_ROWS = 1 << 12
+"""Rows of one moment that are kept."""

@@ -10,8 +10,9 @@ import numpy as np
 
 from mayavi.evm.address import Addresses
 from mayavi.evm.units import WAD
+from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.market import AaveV3
-from mayavi.sim.market_figures import Figure, figure
+from mayavi.sim.market_figures import BatchReader, Call, Figure, figure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mayavi.sim.world_state import WorldState
 
 
-class PopulationFigures:
+class PopulationFigures(BatchReader):
     """Accounts of one lending market together: health factors, debt and bad debt.
 
     `health_factor_below_1_05` counts indebted accounts with a lower health factor, `liquidatable` those below one that
@@ -39,14 +40,42 @@ class PopulationFigures:
         self.accounts, self.traced = tuple(accounts), tuple(traced)
         self._rows = {name: row for row, name in enumerate(self.accounts)}
         self._places = Addresses(())
+        self._calls: tuple[Call, ...] | None = None
         self.unit = "eth_e8" if not isinstance(market, AaveV3) and market.quote == "ETH" else "usd_e8"
 
     def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> list[Figure]:
         """Read the figures of the population, then of single accounts."""
         del worth
         columns = self.columns(world)
-        summary = _summary_of_few if len(self.accounts) <= _FEW else _summary
-        values, lowest = summary(*columns)
+        if len(self.accounts) > _FEW:
+            return self._figures(world, _summary(*columns), columns)
+        listed = [column.tolist() for column in columns]
+        return self._figures(world, _summary_of_few(*listed), listed)
+
+    def calls(self, world: WorldState) -> tuple[Call, ...]:
+        """Return a call for each account of a few on Aave; none for others, which one batch of a run reads."""
+        if self._calls is None:
+            self._calls = ()
+            if isinstance(self.market, AaveV3) and len(self.accounts) <= _FEW:
+                pool = self.market.pool
+                encode = pool.getUserAccountData.encode
+                self._calls = tuple((pool.address, encode(place)) for place in self._addresses(world))
+        return self._calls
+
+    def figures_of(self, world: WorldState, outputs: Sequence[bytes | None]) -> list[Figure] | None:
+        """Return the figures of the population, then of single accounts; None if an account was not read."""
+        size = 32 * len(AccountData._fields)
+        rows = [output for output in outputs if output is not None and len(output) >= size]
+        if not rows or len(rows) < len(self.accounts):
+            return None
+        listed = [[min(int.from_bytes(row[at : at + 32]), _MOST) for row in rows] for at in _COLUMNS]
+        return self._figures(world, _summary_of_few(*listed), listed)
+
+    def _figures(
+        self, world: WorldState, summary: tuple[list[int], int | None], columns: Sequence[Any]
+    ) -> list[Figure]:
+        """Return the figures of a summary, then those of single accounts."""
+        values, lowest = summary
         figures = [figure((self.name, "accounts", len(self.accounts), "count"))]
         figures += [
             figure((self.name, metric, value, self.unit if metric in _VALUES else "count"))
@@ -56,7 +85,7 @@ class PopulationFigures:
             figures.append(figure((self.name, "health_factor_lowest", lowest, "wad")))
         named = self.accounts if world.step < 0 else self.traced
         if named:
-            collateral, debt, factors = (column.tolist() for column in columns)
+            collateral, debt, factors = (each if isinstance(each, list) else each.tolist() for each in columns)
         for account in named:
             row = self._rows[account]
             figures.append(figure((account, "collateral", collateral[row], self.unit)))
@@ -67,9 +96,7 @@ class PopulationFigures:
 
     def columns(self, world: WorldState) -> tuple[Any, Any, Any]:
         """Return collateral, debt and health factor of all accounts as arrays of 64-bit integers."""
-        if not self._places:
-            self._places = Addresses(world.address(name) for name in self.accounts)
-        places, market = self._places, self.market
+        places, market = self._addresses(world), self.market
         if isinstance(market, AaveV3):
             aave = world.observe(("aave accounts", market.pool.address, places), lambda: market.account_data(places))
             return aave.collateral_usd_e8.saturated(), aave.debt_usd_e8.saturated(), aave.health_factor_wad.saturated()
@@ -80,8 +107,13 @@ class PopulationFigures:
         return (
             comet.collateral_value_e8.saturated(),
             comet.debt_value_e8.saturated(),
-            np.array([min(factor, 2**64 - 1) for factor in factors], dtype=np.uint64),
+            np.array([min(factor, _MOST) for factor in factors], dtype=np.uint64),
         )
+
+    def _addresses(self, world: WorldState) -> Addresses:
+        if not self._places:
+            self._places = Addresses(world.address(name) for name in self.accounts)
+        return self._places
 
 
 _BOUND_INTS = [bound * WAD // 100 for bound in PopulationFigures.BOUNDS]
@@ -93,6 +125,10 @@ _BELOW = [
 _VALUES = ("collateral", "debt", "bad_debt")
 _SUMMED = ("accounts_with_debt", *_VALUES, "accounts_with_bad_debt", "liquidatable", *_BELOW)
 """Metrics of a population, as `_summary` returns them."""
+_MOST = 2**64 - 1
+"""What larger values become, such as a health factor without debt."""
+_COLUMNS = [32 * AccountData._fields.index(name) for name in ("collateral_usd_e8", "debt_usd_e8", "health_factor_wad")]
+"""Where they are in the output of `getUserAccountData`."""
 _FEW = 8
 """Accounts up to which Python's integers take less time than arrays."""
 
@@ -109,9 +145,9 @@ def _summary(collateral: Any, debt: Any, factors: Any) -> tuple[list[int], int |
     return [counts[0], *values, *counts[1:], *below], int(owed[0]) if len(owed) else None
 
 
-def _summary_of_few(collateral: Any, debt: Any, factors: Any) -> tuple[list[int], int | None]:
+def _summary_of_few(collateral: list[int], debt: list[int], factors: list[int]) -> tuple[list[int], int | None]:
     """Return the same as `_summary`, computed with Python integers."""
-    rows = list(zip(collateral.tolist(), debt.tolist(), factors.tolist(), strict=True))
+    rows = list(zip(collateral, debt, factors, strict=True))
     owed = sorted(factor for _, owes, factor in rows if owes)
     short = [max(0, owes - held) for held, owes, _ in rows]
     values = [sum(held for held, _, _ in rows), sum(owes for _, owes, _ in rows), sum(short)]

@@ -71,16 +71,16 @@ class Runner:
         return finish(self.run_in_parts(progress))
 
     def run_in_parts(
-        self, progress: Progress | None = None, *, pause_before: str | None = None
+        self, progress: Progress | None = None, *, pause_before: str | None = None, before_figures: bool = False
     ) -> Generator[None, None, RunEnd]:
-        """Run to the end like `run`, but yield in every step before the agent block `pause_before`."""
+        """Run to the end like `run`, but yield where `Scheduler.tick_in_parts` does."""
         started, kernel_before = perf_counter(), self.world.fork.kernel_seconds
         status: RunStatus = "finished"
         error, kpis, accounts = "", tuple[KpiRow, ...](), tuple[AccountRow, ...]()
         self._to_store(self.recorder.begin, self.info)
         try:
             for step in range(self.steps):
-                rows = yield from self.scheduler.tick_in_parts(pause_before)
+                rows = yield from self.scheduler.tick_in_parts(pause_before, before_figures=before_figures)
                 self._keep(*rows, done=step + 1)
                 if progress is not None:
                     progress(step + 1, self.steps)
@@ -133,7 +133,8 @@ class Runner:
         error: str,
     ) -> RunEnd:
         digest = self.world.fork.digest()
-        total, kernel = perf_counter() - started, self.world.fork.kernel_seconds - kernel_before
+        total = perf_counter() - started - self.scheduler.away_seconds
+        kernel = self.world.fork.kernel_seconds - kernel_before
         parts = {"prepare": 0.0, "store": self._store_seconds, **self.scheduler.seconds, "kernel": kernel}
         timings = {**parts, "engine": total - sum(parts.values()), "total": total}
         replayed = {} if self.replayed is None else self.replayed()

@@ -9,6 +9,7 @@ left to do.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from time import perf_counter
 from typing import TypeVar
 
 from mayavi.agents.base import StepResult
@@ -96,6 +97,8 @@ class Scheduler:
         self._gas_block, self._gas_used, self._left_in_block = -1, 0, 0
         self.seconds = {"agents": 0.0, "hooks": 0.0}
         """Time spent in agents' and hooks' own code, outside the kernel."""
+        self.away_seconds = 0.0
+        """Time of pauses before figures, in which other runs went on."""
         self._begun = False
         self._execution = Execution(world, base_fee_wei, lambda: self._timed("agents"))
 
@@ -108,6 +111,10 @@ class Scheduler:
         """
         if self._begun:
             return []
+        self._begin()
+        return self._after_step([])
+
+    def _begin(self) -> None:
         self._begun = True
         world, fork = self.world, self.world.fork
         self.seconds["prepare"] = 0.0
@@ -125,21 +132,26 @@ class Scheduler:
             self.tally.begin(world)
             for hook in self.hooks:
                 hook.begin(world)
-        return self._after_step([])
 
     def tick(self) -> tuple[list[ActionRow], list[SnapshotRow]]:
         """Execute one step; return its actions in order of execution and the figures its hooks read."""
         return finish(self.tick_in_parts())
 
     def tick_in_parts(
-        self, pause_before: str | None = None
+        self, pause_before: str | None = None, *, before_figures: bool = False
     ) -> Generator[None, None, tuple[list[ActionRow], list[SnapshotRow]]]:
         """Execute one step like `tick`, but yield once before the agent block `pause_before`.
 
         The pause is in the block of the chain in which those agents act. Whoever drives the generator may read the
-        world then, and decide what one of them does.
+        world then, and decide what one of them does. With `before_figures`, yield each time before hooks read figures
+        too; that pause does not count as time of the run.
         """
-        snapshots = self.begin()
+        snapshots: list[SnapshotRow] = []
+        if not self._begun:
+            self._begin()
+            if before_figures:
+                yield from self._pause()
+            snapshots = self._after_step([])
         self.world.step += 1
         actions = self.unfinished = []
         stop = self._execution.watch()
@@ -156,6 +168,8 @@ class Scheduler:
             self.left_out += self._left_in_block
         finally:
             stop()
+        if before_figures:
+            yield from self._pause()
         snapshots += self._after_step(actions)
         self._pass_blocks(self.step_blocks - used + 1)
         self.unfinished = []
@@ -278,6 +292,11 @@ class Scheduler:
             for hook in self.hooks:
                 rows += hook.after_step(self.world, actions)
         return rows
+
+    def _pause(self) -> Generator[None, None, None]:
+        started = perf_counter()
+        yield
+        self.away_seconds += perf_counter() - started
 
     def _observing(self, what: str) -> Observing:
         """Time the body as `what` and share its reads; raise `ObservationChanged` if it writes to the chain."""

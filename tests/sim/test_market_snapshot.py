@@ -286,7 +286,7 @@ _VALUES = st.one_of(st.sampled_from([0, 1, 10**18 - 1, 10**18, 105 * 10**16, 2**
 @given(st.lists(st.tuples(_VALUES, _VALUES, _VALUES), max_size=12))
 def test_few_accounts_are_summed_as_many_are(rows: list[tuple[int, int, int]]) -> None:
     columns = [np.array([row[at] for row in rows], dtype=np.uint64) for at in range(3)]
-    assert _summary_of_few(*columns) == _summary(*columns)
+    assert _summary_of_few(*(column.tolist() for column in columns)) == _summary(*columns)
     collateral, debt = (sum(row[at] for row in rows) for at in (0, 1))
     assert _summary(*columns)[0][1:3] == [collateral, debt]
 

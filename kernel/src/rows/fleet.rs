@@ -274,6 +274,7 @@ impl Fleet {
             probe: false,
             stopwatch: Stopwatch::default(),
             specialise: None,
+            shares: false,
         })
     }
 

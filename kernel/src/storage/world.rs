@@ -11,6 +11,7 @@ use revm::{
 
 use super::{canonical::Canonical, database::Miss};
 use crate::{
+    outcomes::Outcomes,
     proofs::proven::Proven,
     specialise::{sends::Sends, views::Views},
 };
@@ -80,6 +81,8 @@ pub struct World {
     pub views: Views,
     /// Recorded transactions, likewise.
     pub sends: Sends,
+    /// Outcomes that runs share, where they do.
+    pub outcomes: Outcomes,
     canonical: OnceLock<Canonical>,
 }
 
@@ -93,6 +96,7 @@ impl World {
             proven: None,
             views: Views::default(),
             sends: Sends::default(),
+            outcomes: Outcomes::default(),
             canonical: OnceLock::new(),
         })
     }
@@ -108,6 +112,7 @@ impl World {
             proven: Some(proven),
             views: Views::default(),
             sends: Sends::default(),
+            outcomes: Outcomes::default(),
             canonical: OnceLock::new(),
         })
     }

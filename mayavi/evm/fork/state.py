@@ -63,14 +63,23 @@ class ForkState:
     def specialise(self, mode: str) -> None:
         self._evm.specialise = chosen_specialise(mode)
 
-    def read_within(self, work: Specialised) -> None:
+    def read_within(self, work: Specialised, *, counted: bool = True) -> None:
         """Read and send in the mode of a stretch of work, which counts what is replayed.
 
-        With `on`, outputs of single calls are remembered as long as the state does not change.
+        With `on`, outputs of single calls are remembered as long as the state does not change. Counts are those of the
+        world: one of its forks needs to be `counted`.
         """
         self.specialise = work.mode
         self._remembers = work.mode == "on"
-        work.watch(self, self._evm)
+        if counted:
+            work.watch(self, self._evm)
+
+    def share_outcomes(self) -> None:
+        """Take over outcomes of calls and transactions from other such forks of this world, if all they read is equal.
+
+        That pays for many forks that do much the same; a copy does not share.
+        """
+        self._evm.shares = True
 
     def statistics(self) -> list[dict[str, Any]]:
         """Return the counts of each call site of reads, of all forks of this world: calls, hits, misses by guard."""

@@ -5,20 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from mayavi.errors import BadScenario
 from mayavi.evm.fork import Fork
+from mayavi.parallel.garbage import collected_once
 from mayavi.parallel.processes import work_off
 from mayavi.scenarios.loading import Scenario
 from mayavi.scenarios.run.request import RunRequest
 from mayavi.scenarios.run.result import Run
 from mayavi.scenarios.run.run import execute, run_result
+from mayavi.scenarios.run.side_by_side import execute_side_by_side, may_run_side_by_side
 from mayavi.scenarios.sweep.plan import Task
 from mayavi.scenarios.sweep.portions import Portions
 from mayavi.scenarios.sweep.shipping import ShippedScenarios, ship, unpack
-from mayavi.sim.rows import ActionRow, RunEnd, RunInfo, SnapshotRow
+from mayavi.sim.recorder import StepBuffer
 from mayavi.sim.store import SegmentRecorder, Store
 from mayavi.sim.store.shared_segment import SharedSegment
 from mayavi.worlds.source import WorldSource
@@ -99,8 +104,8 @@ def prepare(
     """
     prepared = Prepared(scenarios, world.open())
 
-    def run(task: Task, recorder: SegmentRecorder) -> Run:
-        request = RunRequest(
+    def request(task: Task) -> RunRequest:
+        return RunRequest(
             scenario=scenarios[task.point],
             seed=task.seed,
             source=world.kind,
@@ -108,12 +113,20 @@ def prepare(
             specialise=specialise,
             sweep_id=sweep_id,
         )
-        finished = execute(request, prepared.world, recorder, set_up=prepared.fork(task.point))
-        return replace(finished, highlights=None)  # the parent process does not print them
+
+    def run(point: int, requests: Sequence[RunRequest], recorder: SegmentRecorder) -> list[Run]:
+        set_up = partial(prepared.fork, point)
+        if may_run_side_by_side(len(requests), scenarios[point], prepared.world):
+            with collected_once():
+                return execute_side_by_side(requests, prepared.world, recorder, set_up)
+        return [execute(each, prepared.world, recorder, set_up=set_up()) for each in requests]
 
     def work(tasks: Sequence[Task]) -> list[Run]:
+        done: list[Run] = []
         with SharedSegment(store) as together, SegmentRecorder(store, merge=False, together=together) as recorder:
-            return [run(task, recorder) for task in tasks]
+            for point, alike in groupby(tasks, key=attrgetter("point")):
+                done += run(point, [request(task) for task in alike], recorder)
+        return [replace(each, highlights=None) for each in done]  # the parent process does not print them
 
     return work
 
@@ -131,39 +144,9 @@ def _run_on_ray(
 
     arguments = (ship(scenarios), world.open(), world.kind, sweep_id, specialise)
     for task, rows in work_off_on_ray(tasks, prepare_on_node, arguments, address):
-        yield task, rows.into(store)
-
-
-class StepBuffer:
-    """Recorder whose rows travel from a node of a cluster to the store, step by step."""
-
-    def __init__(self) -> None:
-        self.info: RunInfo | None = None
-        self.steps: list[tuple[list[ActionRow], list[SnapshotRow]]] = []
-        self.ended: RunEnd | None = None
-
-    def begin(self, info: RunInfo) -> None:
-        """Start a run."""
-        self.info = info
-
-    def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
-        """Keep the rows of one step."""
-        self.steps.append((actions, snapshots))
-
-    def end(self, end: RunEnd) -> None:
-        """Keep the result."""
-        self.ended = end
-
-    def into(self, store: Path) -> Run:
-        """Write the run to the store."""
-        assert self.info is not None
-        assert self.ended is not None
         with SegmentRecorder(store, merge=False) as recorder:
-            recorder.begin(self.info)
-            for actions, snapshots in self.steps:
-                recorder.record(actions, snapshots)
-            recorder.end(self.ended)
-        return run_result(self.info, self.ended, store)
+            info, end = rows.into(recorder)
+        yield task, run_result(info, end, store)
 
 
 def prepare_on_node(

@@ -1,0 +1,80 @@
+"""Run several seeds of one scenario side by side, with the results of runs one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mayavi.errors import BadScenario
+from mayavi.evm.specialise import specialised
+from mayavi.scenarios.loading import Scenario
+from mayavi.scenarios.plugin_versions import plugin_versions
+from mayavi.scenarios.run.request import RunRequest
+from mayavi.scenarios.run.result import Run
+from mayavi.scenarios.run.run import run_result
+from mayavi.sim.recorder import StepBuffer
+from mayavi.sim.rows import Recorder
+from mayavi.sim.side_by_side import run_side_by_side
+
+if TYPE_CHECKING:
+    from mayavi.evm.fork import Fork
+    from mayavi.sim.runner import Runner
+
+
+MANY_RUNS = 16
+"""Runs from which on it pays: few have too little in common."""
+
+
+def may_run_side_by_side(runs: int, scenario: Scenario, fork: Fork) -> bool:
+    """Whether runs take turns: many, of which none fetches state or has code of others that remembers what it saw."""
+    return runs >= MANY_RUNS and not fork.fetches_missing and not plugin_versions(scenario.config)
+
+
+def execute_side_by_side(
+    requests: Sequence[RunRequest], fork: Fork, recorder: Recorder, set_up: Callable[[], Fork]
+) -> list[Run]:
+    """Run `requests`, of one scenario, side by side, and write their rows to `recorder` one after the other.
+
+    `set_up` returns a copy of `fork` with what the scenario sets up for all seeds. What a run raises is raised once the
+    runs before it are recorded, and it itself as `interrupted`. The first run has the counts of what all replayed.
+    """
+    buffers = [StepBuffer() for _ in requests]
+    runners: list[Runner] = []
+    failure: BaseException | None = None
+    with specialised(requests[0].mode) as replayed:
+        for request, buffer in zip(requests, buffers, strict=True):
+            try:
+                place = set_up()
+                place.read_within(replayed, counted=not runners)
+                place.share_outcomes()
+                runners.append(_runner(request, fork, place, buffer))
+            except Exception as error:
+                failure = error
+                break
+        ends, raised = run_side_by_side(runners)
+        _count(buffers[0], replayed.statistics())
+        replayed.stop()
+    done = []
+    for request, buffer in zip(requests[: len(ends) + (raised is not None)], buffers, strict=False):
+        info, end = buffer.into(recorder)
+        done.append(run_result(info, end, request.store))
+    if raised is not None or failure is not None:
+        raise raised or failure  # type: ignore[misc]  # one of them is there
+    return done
+
+
+def _runner(request: RunRequest, fork: Fork, place: Fork, recorder: Recorder) -> Runner:
+    from mayavi.scenarios.build.build import build
+
+    info = request.info(fork)
+    try:
+        simulation = build(request.scenario.config, place, request.seed, request.threads, is_set_up=True)
+    except BadScenario as error:
+        raise request.scenario.blame(error) from error
+    return simulation.runner(recorder, info)
+
+
+def _count(buffer: StepBuffer, replayed: dict[str, object]) -> None:
+    if buffer.ended is not None:
+        buffer.ended = replace(buffer.ended, specialise=replayed)

@@ -1,0 +1,115 @@
+"""Runs side by side: all go on to their next market figures, which are then read for all of them in one kernel call.
+
+No row, digest or error of a run depends on the runs beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from time import perf_counter
+
+from mayavi.evm.fork.together import call_each
+from mayavi.sim.market_figures import BatchReader, Call, Figure
+from mayavi.sim.market_snapshot import MarketSnapshotHook
+from mayavi.sim.rows import RunEnd
+from mayavi.sim.runner import Runner
+from mayavi.sim.scheduler import Scheduler
+
+_Parts = Generator[None, None, RunEnd]
+
+
+def run_side_by_side(runners: Sequence[Runner]) -> tuple[list[RunEnd], BaseException | None]:
+    """Run all to their ends; return the ends, and what the first run raised that did not end.
+
+    As for runs one after the other, there are ends of the runs before that one, and nothing counts of those after it.
+    """
+    going = {number: runner.run_in_parts(before_figures=True) for number, runner in enumerate(runners)}
+    ends: dict[int, RunEnd] = {}
+    failure: BaseException | None = None
+    while going:
+        for number, parts in list(going.items()):
+            try:
+                next(parts)
+            except StopIteration as end:
+                ends[number] = end.value
+                del going[number]
+            except BaseException as error:
+                failure = error
+                del going[number]
+                first = number if isinstance(error, Exception) else _interrupt_first(going, number, error)
+                going = {each: parts for each, parts in going.items() if each < first}
+                ends = {each: end for each, end in ends.items() if each < first}
+                break
+        read_together([runners[number].scheduler for number in going])
+    return [ends[number] for number in sorted(ends)], failure
+
+
+def _interrupt_first(going: dict[int, _Parts], number: int, error: BaseException) -> int:
+    """Interrupt the first run that has not ended, as `number` was, and return which one it is."""
+    first = min([*going, number])
+    if first < number:
+        try:
+            going.pop(first).throw(error)
+        except type(error):
+            pass
+    return first
+
+
+def read_together(schedulers: Sequence[Scheduler]) -> None:
+    """Read the figures of hooks that are due now, for runs of one scenario, and hand them over.
+
+    Those of readers without a batch are read later. Equal outputs after the same step give the same figures, once.
+    """
+    alike: dict[tuple[int, tuple[Call, ...]], list[_Place]] = {}
+    for scheduler in schedulers:
+        for hook in scheduler.hooks:
+            if isinstance(hook, MarketSnapshotHook) and hook.is_due(scheduler.world):
+                place = _Place(scheduler, hook)
+                if place.calls:
+                    alike.setdefault((scheduler.world.step, place.calls), []).append(place)
+    for (_, calls), places in alike.items():
+        _read_alike(calls, places)
+
+
+def _read_alike(calls: Sequence[Call], places: Sequence[_Place]) -> None:
+    started = perf_counter()
+    forks = [place.scheduler.world.fork for place in places]
+    before = [fork.kernel_seconds for fork in forks]
+    known: dict[tuple[bytes | None, ...], list[list[Figure] | None]] = {}
+    for place, listed in zip(places, call_each(forks, calls), strict=True):
+        outputs = tuple(listed)
+        if outputs not in known:
+            known[outputs] = place.figures_of(outputs)
+        place.hand_over(known[outputs])
+    kernel = [fork.kernel_seconds - seconds for fork, seconds in zip(forks, before, strict=True)]
+    share = (perf_counter() - started - sum(kernel)) / len(places)
+    for place, seconds in zip(places, kernel, strict=True):
+        place.scheduler.seconds["hooks"] += share
+        place.scheduler.away_seconds -= share + seconds
+
+
+class _Place:
+    """A hook of one run, and the calls of its readers."""
+
+    def __init__(self, scheduler: Scheduler, hook: MarketSnapshotHook) -> None:
+        self.scheduler, self.hook = scheduler, hook
+        world = scheduler.world
+        batched: list[BatchReader] = [each for each in hook.readers if isinstance(each, BatchReader)]
+        self.readers = [(each, each.calls(world)) for each in batched]
+        self.calls = tuple([call for _, calls in self.readers for call in calls])
+
+    def figures_of(self, outputs: Sequence[bytes | None]) -> list[list[Figure] | None]:
+        """Return the figures of each reader, None for one that must read for itself."""
+        found: list[list[Figure] | None] = []
+        start = 0
+        for reader, calls in self.readers:
+            own = outputs[start : start + len(calls)]
+            start += len(calls)
+            found.append(reader.figures_of(self.scheduler.world, own) if own else None)
+        return found
+
+    def hand_over(self, figures: Sequence[list[Figure] | None]) -> None:
+        """Give the hook the figures of its readers, for as long as the chain stays as it is."""
+        read = zip(self.readers, figures, strict=True)
+        known = {reader: figures for (reader, _), figures in read if figures is not None}
+        self.hook.take(self.scheduler.world.fork.marker, known)
