@@ -99,7 +99,7 @@ def test_the_wheel_carries_the_dashboard(wheel: Path) -> None:
     assert not [name for name in names if "node_modules" in name or name.startswith("web/")]
 
 
-@pytest.mark.slow(60)
+@pytest.mark.slow(45)
 def test_the_wheel_sets_itself_up_and_works_offline_afterwards(installed: Installed) -> None:
     cache = installed.home / ".cache" / "mayavi"
     failed, output, errors = installed.run("demo", **UNREACHABLE)
