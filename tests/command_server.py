@@ -84,12 +84,14 @@ LEARNING_MODULES = (
 class CommandServer:
     """A fork server for commands, started with the first one; `learning` preloads the training frameworks.
 
+    Without `preload` it imports nothing beforehand, for tests of the server itself.
     Servers with the same `test_run` share one process. It ends with the worker that started it; the next worker starts
     another.
     """
 
-    def __init__(self, *, learning: bool = False, test_run: str | None = None) -> None:
+    def __init__(self, *, learning: bool = False, test_run: str | None = None, preload: bool = True) -> None:
         self._learning = learning
+        self._preload = preload
         name = f"mayavi-commands-{test_run or uuid.uuid4().hex}-{int(learning)}"
         self._place = Path(tempfile.gettempdir()) / name
         self._process: subprocess.Popen[bytes] | None = None
@@ -174,13 +176,18 @@ class CommandServer:
             listener.bind(str(self._place))
             listener.listen()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.command_server", str(listener.fileno()), str(int(self._learning))],
+                [sys.executable, "-m", "tests.command_server", str(listener.fileno()), self._preloaded()],
                 pass_fds=[listener.fileno()],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 cwd=Path(__file__).resolve().parent.parent,
                 env=os.environ | ({"PYTHONHASHSEED": LEARNING_HASHES} if self._learning else {}),
             )
+
+    def _preloaded(self) -> str:
+        if not self._preload:
+            return "nothing"
+        return "frameworks" if self._learning else "commands"
 
 
 @contextmanager
@@ -281,7 +288,8 @@ def leave_imports_standing() -> None:
 
 
 if __name__ == "__main__":
-    import_beforehand(learning=sys.argv.pop() == "1")
+    if (preloaded := sys.argv.pop()) != "nothing":
+        import_beforehand(learning=preloaded == "frameworks")
     gc.freeze()  # what is there already need not be looked through, and copied, by every child
     try:
         with serve_forks(socket.socket(fileno=int(sys.argv[1]))) as asker:

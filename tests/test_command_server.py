@@ -64,12 +64,12 @@ def test_a_command_that_does_not_end_is_ended(server: CommandServer, tmp_path: P
     assert server.run(["--version"], command_environment({})).returncode == 0
 
 
-@pytest.mark.slow(3)
+@pytest.mark.slow(1)
 def test_the_workers_of_a_test_run_share_a_server_and_one_that_comes_late_starts_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
-    first, second = (CommandServer(test_run=f"of-test-{os.getpid()}") for _ in range(2))
+    first, second = (CommandServer(test_run=f"of-test-{os.getpid()}", preload=False) for _ in range(2))
 
     def ask(server: CommandServer) -> str:
         """The hash of a text, which is the same in forks of one process alone."""

@@ -82,8 +82,12 @@ class Series:
         skip_blank: bool = False,
         keep_last: bool = False,
         any_sign: bool = False,
+        times: Floats | None = None,
     ) -> Self:
-        """Build from rows already read; `any_sign` is for rates, which may be zero or negative."""
+        """Build from rows already read; `any_sign` is for rates, which may be zero or negative.
+
+        `times` are those of the rows, where a series of another column of the same table has parsed them.
+        """
         if order not in ("ascending", "descending", "either"):
             raise BadArgument(f"unknown order '{order}'", "choose 'ascending', 'descending' or 'either'")
         if decimals is not None:
@@ -93,7 +97,7 @@ class Series:
                 f"'{table.file}': an answer of a feed is an integer with decimals", "say how many: decimals=8, for one"
             )
         rows = [row for row in table.rows if not (skip_blank and _is_blank(row[2]))]
-        return cls._checked(table, rows, order, decimals, keep_last, any_sign)
+        return cls._checked(table, rows, order, decimals, keep_last, any_sign, times)
 
     @classmethod
     def chainlink(cls, path: str | PathLike[str], *, decimals: int = 8) -> Self:
@@ -114,15 +118,17 @@ class Series:
         decimals: int | None,
         keep_last: bool,
         any_sign: bool = False,
+        times: Floats | None = None,
     ) -> Self:
-        times = np.array([_time(table, place, time) for place, time, _ in rows])
+        if times is None:
+            times = np.array([_time(table, place, time) for place, time, _ in rows])
         backwards = order == "descending" or (order == "either" and len(rows) > 1 and times[-1] < times[0])
         way = -1 if backwards else 1
         series = cls(
             table.file,
             table.place,
             times[::way],
-            np.array([_price(table, place, price, decimals, any_sign) for place, _, price in rows])[::way],
+            _prices(table, rows, decimals, any_sign)[::way],
             np.array([place for place, _, _ in rows], dtype=np.int64)[::way],
         )
         if keep_last and len(rows) > 1:
@@ -193,6 +199,25 @@ def _time(table: Table, place: int, time: object) -> float:
             f"'{table.file}', {table.place} {place}: {problem} in column '{table.time_column}'",
             "write it as 2023-03-11T07:00:00Z, or in seconds since 1970",
         ) from None
+
+
+def _prices(table: Table, rows: Sequence[tuple[int, object, object]], decimals: int | None, any_sign: bool) -> Floats:
+    given = [price for _, _, price in rows]
+    if decimals is None and (usual := _usual_prices(given, any_sign)) is not None:
+        return usual
+    return np.array([_price(table, place, price, decimals, any_sign) for place, _, price in rows])
+
+
+def _usual_prices(given: Sequence[object], any_sign: bool) -> Floats | None:
+    """Convert prices that need no closer look; None if one does."""
+    numbers = [price for price in given if type(price) is str or type(price) is float]
+    if len(numbers) < len(given) or any("_" in price for price in numbers if isinstance(price, str)):
+        return None
+    try:
+        found = np.array([float(price) for price in numbers])
+    except ValueError:
+        return None
+    return found if np.isfinite(found).all() and (any_sign or (found > 0).all()) else None
 
 
 def _price(table: Table, place: int, price: object, decimals: int | None, any_sign: bool = False) -> float:

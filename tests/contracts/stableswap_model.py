@@ -44,39 +44,58 @@ def _word(value: int) -> Word:
     raise RefusedError
 
 
+def _fits(value: int) -> int:
+    """Return `value` if it is a word. Of a sum or product of words, only the result need be looked at."""
+    if 0 <= value < _WORDS:
+        return value
+    raise RefusedError
+
+
 def _require(condition: bool) -> None:
     if not condition:
         raise RefusedError
 
 
+# Both functions below run thousands of times: in plain integers, which are ten times as fast as `Word`.
+
+
 def invariant(amounts: Sequence[int], amp: int) -> Word:
     """Return the invariant D of normalised `amounts`."""
-    n, total = len(amounts), sum(map(Word, amounts), Word(0))
+    n, shares = len(amounts), [int(amount) * len(amounts) for amount in amounts]
+    total = _fits(sum(map(int, amounts)))
     if total == 0:
         return Word(0)
-    ann, d = Word(amp) * n, total
+    _require(all(_fits(share) > 0 for share in shares))
+    ann, d = _fits(amp * n), total
+    _require(ann > 0)
     for _ in range(255):
+        _require(d > 0)
         product = d
-        for amount in amounts:
-            product = product * d // (Word(amount) * n)
-        d, before = (ann * total + product * n) * d // ((ann - 1) * d + Word(n + 1) * product), d
-        if abs(int(d) - int(before)) <= 1:
+        for share in shares:
+            product = _fits(product * d) // share
+        above, below = _fits((ann * total + product * n) * d), _fits((ann - 1) * d + (n + 1) * product)
+        _require(below > 0)
+        d, before = above // below, d
+        if abs(d - before) <= 1:
             break
-    return d
+    return Word(d)
 
 
-def amount_of(k: int, amounts: Sequence[int], d: Word, amp: int) -> Word:
+def amount_of(k: int, amounts: Sequence[int], d: int, amp: int) -> Word:
     """Return the amount of coin `k` at invariant `d`, given all others."""
-    n = len(amounts)
-    ann, others, c = Word(amp) * n, Word(0), d
-    for amount in (amount for i, amount in enumerate(amounts) if i != k):
-        others, c = others + amount, c * d // (Word(amount) * n)
-    c, b, y = c * d // (ann * n), others + d // ann, d
+    n, d = len(amounts), int(d)
+    ann, others, c = _fits(amp * n), 0, d
+    for amount in (int(amount) for i, amount in enumerate(amounts) if i != k):
+        _require(amount > 0)
+        others, c = _fits(others + amount), _fits(c * d) // _fits(amount * n)
+    c, b, y = _fits(c * d) // _fits(ann * n), _fits(others + d // ann), d
     for _ in range(255):
-        y, before = (y * y + c) // (Word(2) * y + b - d), y
-        if abs(int(y) - int(before)) <= 1:
+        above, below = _fits(y * y + c), _fits(_fits(2 * y + b) - d)
+        _require(below > 0)
+        y, before = above // below, y
+        if abs(y - before) <= 1:
             break
-    return y
+    return Word(y)
 
 
 @dataclass

@@ -65,12 +65,12 @@ def test_the_example_runs_and_its_figures_follow_the_actions(own_code: OwnCode) 
 
 
 @pytest.mark.slow(3)
-def test_the_text_needs_neither_files_nor_compilers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = load_scenario(folder / "vault.yaml").text
-    (folder / "Vault.sol").unlink()
-    (folder / "Gold.vy").unlink()
+def test_the_text_needs_neither_files_nor_compilers(
+    unchanged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = load_scenario(unchanged / "vault.yaml").text
     monkeypatch.setattr("mayavi.compilers.solidity.find_node", lambda: None)
-    again = load_text(text, folder=folder)
+    again = load_text(text, folder=tmp_path)
     fork = Fork.replica("ethereum")
     set_up(again.config, fork)
     assert fork.contract("vault").asset() == fork.address_of("gold")

@@ -170,12 +170,14 @@ def _read_one_file(path: Path) -> dict[str, _KnownColumn]:
                 near or f"remove it; there are {', '.join(COLUMNS)}",
             )
     known: dict[str, _KnownColumn] = {}
+    times: Floats | None = None
     for name in COLUMNS:
         if name in by_name:
             table = found.table(time, by_name[name])
-            if not known:
+            if times is None:
                 _check_zones(table)
-            known[name] = _column(table, name, "ascending", skip_blank=False)
+            known[name] = _column(table, name, "ascending", skip_blank=False, times=times)
+            times = known[name].series.times
     return known
 
 
@@ -202,9 +204,11 @@ def _join_files(source: Mapping[str, Source]) -> dict[str, _KnownColumn]:
     return known
 
 
-def _column(table: Table, name: str, order: Literal["ascending", "either"], skip_blank: bool) -> _KnownColumn:
+def _column(
+    table: Table, name: str, order: Literal["ascending", "either"], skip_blank: bool, times: Floats | None = None
+) -> _KnownColumn:
     try:
-        series = Series.of_table(table, order, skip_blank=skip_blank, any_sign=name not in ABOVE_ZERO)
+        series = Series.of_table(table, order, skip_blank=skip_blank, any_sign=name not in ABOVE_ZERO, times=times)
     except BadSeries as error:
         own = next((hint for argument, hint in _HINTS.items() if argument in (error.hint or "")), error.hint)
         raise BadSeries(error.message, own) from None

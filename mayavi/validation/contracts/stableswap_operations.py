@@ -70,9 +70,9 @@ class Operations:
         amounts = tuple(max(1, int(unit * self.random.choice([1, 1, 0.3, 0.01]))) for unit in units)
         return [*holdings, Operation("add_liquidity", "alice", (amounts, 0))]
 
-    def next(self) -> Operation:
-        """Draw the next operation."""
-        self.seen = self.pool.observe()
+    def next(self, seen: dict[str, Any]) -> Operation:
+        """Draw the next operation; `seen` is what the pool shows now."""
+        self.seen = seen
         weights = dict(_WEIGHTS)
         if self.killed:
             weights["unkill_me"] = 60
@@ -255,6 +255,12 @@ class Pool(Protocol):
 
 def compare(operation: Operation, reference: EvmPool, others: Sequence[Pool]) -> bool:
     """Apply `operation` to all pools; return whether it succeeded. Raises `DifferenceError` if one differs."""
+    success, _ = apply_and_compare(operation, reference, others)
+    return success
+
+
+def apply_and_compare(operation: Operation, reference: EvmPool, others: Sequence[Pool]) -> tuple[bool, dict[str, Any]]:
+    """`compare`, which also returns what all pools show afterwards."""
     expected = reference.apply(operation)
     seen = reference.observe()
     for other in others:
@@ -266,7 +272,7 @@ def compare(operation: Operation, reference: EvmPool, others: Sequence[Pool]) ->
             _same(operation, other, "output", expected.output, outcome.output)
         for name, value in other.observe().items():
             _same(operation, other, name, seen[name], value)
-    return expected.success
+    return expected.success, seen
 
 
 def compare_answers(question: tuple[Any, ...], reference: EvmPool, others: Sequence[Pool]) -> None:
@@ -296,11 +302,13 @@ def run_episodes(
         situation = random_situation(random, decimals, measured=measured(episode))
         reference, others = make(situation)
         operations = Operations(random, reference, situation)
+        seen: dict[str, Any] = {}
         for operation in operations.opening():
-            compare(operation, reference, others)
+            _, seen = apply_and_compare(operation, reference, others)
         for _ in range(min(EPISODE, count - episode * EPISODE)):
-            operation = operations.next()
-            tally[operation.name, compare(operation, reference, others)] += 1
+            operation = operations.next(seen)
+            success, seen = apply_and_compare(operation, reference, others)
+            tally[operation.name, success] += 1
             for question in operations.questions():
                 compare_answers(question, reference, others)
     return tally

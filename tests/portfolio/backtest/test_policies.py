@@ -151,7 +151,7 @@ def test_hours_that_were_trained_on_are_refused(models: Path, model: Model, past
     assert whole["in_sample"] is True
 
 
-@pytest.mark.slow
+@pytest.mark.slow(4)
 def test_each_window_is_played_by_the_newest_policy_that_may(models: Path, past: str):
     early = trained(models, 3, data=past, end="2024-02-15")
     late = trained(models, 3, data=past, end="2024-03-10")
