@@ -5,7 +5,6 @@ MAYAVI_WHEEL names a wheel to try instead of building one; MAYAVI_REQUIRE_WHEEL=
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -18,14 +17,9 @@ from typing import NoReturn
 
 import pytest
 
-from mayavi.worlds.contract_folder import SOURCES, ContractFolder
-from mayavi.worlds.vyper import built_path, vyper_contracts
-
 pytestmark = pytest.mark.slow
 
 DIGEST = "2fe3451f1f70d7b55c486f9ebf525c4e4b7820d4a7134f0b7e695e5565c76222"
-LARGE = ("Comet", "StableSwap2", "StableSwap3")
-"""Contracts that take most of the compiler's time, and are compiled in the checkout already."""
 UNREACHABLE = {"NPM_CONFIG_REGISTRY": "http://127.0.0.1:9"}
 NO_INDEX = ("NewConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "NameResolutionError", "ProxyError")
 
@@ -51,18 +45,6 @@ class Installed:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-
-    def take_compiled(self, folder: ContractFolder) -> None:
-        """Copy the large contracts that the checkout has compiled, which count where sources and compiler are the same.
-
-        The name of a compiled contract has a hash of all sources and the version of the compiler.
-        """
-        lock = next((self.root / "venv").rglob("mayavi/worlds/contracts/package-lock.json"))
-        key = hashlib.sha256(lock.read_bytes()).hexdigest()[:16]
-        own = self.home / ".cache" / "mayavi" / "contracts" / key / "build"
-        own.mkdir(parents=True)
-        for file in (built_path(folder, name) for name in LARGE):
-            shutil.copy(file, own)
 
     def run(self, *arguments: str, **variables: str) -> tuple[int, str, str]:
         process = self.start(*arguments, **variables)
@@ -125,8 +107,7 @@ def test_the_wheel_sets_itself_up_and_works_offline_afterwards(installed: Instal
     assert "error: the npm registry cannot be reached" in errors
     assert not list(cache.rglob("node_modules"))
 
-    installed.take_compiled(ContractFolder.default())
-    together, said = [installed.start("demo") for _ in range(2)], ""
+    together = [installed.start("demo") for _ in range(2)]
     for process in together:
         output, errors = process.communicate(timeout=900)
         if process.returncode != 0 and "registry cannot be reached" in errors:
@@ -135,8 +116,6 @@ def test_the_wheel_sets_itself_up_and_works_offline_afterwards(installed: Instal
             cannot("npm cannot reach its registry")
         assert process.returncode == 0, errors
         assert f"seed 7 · digest {DIGEST}" in output
-        said += errors
-    assert re.findall(r"compiling (\d+) Vyper contracts", said) == [str(len(vyper_contracts(SOURCES)) - len(LARGE))]
 
     code, output, errors = installed.run("demo", **UNREACHABLE)
     assert code == 0, errors
