@@ -9,15 +9,21 @@ from contextlib import contextmanager
 
 @contextmanager
 def collected_once() -> Iterator[None]:
-    """Context that collects cyclic garbage at its end alone, and nothing that is older than it."""
+    """Context that collects cyclic garbage at its end alone, and nothing that is older than it.
+
+    Where the process has frozen objects itself, they stay frozen, and no others are.
+    """
     if not gc.isenabled():
         yield
         return
-    gc.freeze()
+    freezes = not gc.get_freeze_count()
+    if freezes:
+        gc.freeze()
     gc.disable()
     try:
         yield
     finally:
         gc.enable()
         gc.collect()
-        gc.unfreeze()
+        if freezes:
+            gc.unfreeze()

@@ -24,7 +24,20 @@ def test_garbage_is_collected_at_the_end_and_not_before() -> None:
         assert not gc.isenabled()
     assert left() is None
     assert gc.isenabled()
-    assert not gc.get_freeze_count()
+
+
+def test_what_it_freezes_it_releases_and_nothing_else() -> None:
+    gc.unfreeze()  # what the tests have frozen
+    try:
+        with collected_once():
+            assert gc.get_freeze_count()
+        assert not gc.get_freeze_count()
+    finally:
+        gc.freeze()
+    frozen = gc.get_freeze_count()
+    with collected_once():
+        Node()
+    assert gc.get_freeze_count() == frozen
 
 
 def test_what_raises_ends_it_too() -> None:
