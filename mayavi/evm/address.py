@@ -93,7 +93,7 @@ def account_address(name: str) -> bytes:
 
 
 class Addresses(tuple[bytes, ...]):
-    """Addresses as bytes that are a key again and again: a tuple that is checked and hashed once."""
+    """Tuple of addresses, validated and hashed once: a cheap dictionary key."""
 
     _hash: int | None = None
 

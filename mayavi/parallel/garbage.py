@@ -1,4 +1,4 @@
-"""Collect cyclic garbage once for a stretch of work that makes many objects which live to its end."""
+"""Pause garbage collection during work whose objects live until its end."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def collected_once() -> Iterator[None]:
-    """Context that collects cyclic garbage at its end alone, and nothing that is older than it.
+    """Pause garbage collection inside the context and collect once at its end, without visiting older objects.
 
-    Where the process has frozen objects itself, they stay frozen, and no others are.
+    If the process has frozen objects itself, nothing more is frozen, and theirs stay frozen.
     """
     if not gc.isenabled():
         yield

@@ -137,7 +137,7 @@ def _changed_ns(folder: str) -> int:
 
 @lru_cache(maxsize=1)
 def _installed(folders: tuple[Folder, ...]) -> Mapping[str, list[Plugin]]:
-    """Return the plugins of all groups. Packages are looked through once while no folder of the path changes."""
+    """Return the plugins of all groups; scan the packages again only if a folder of `sys.path` has changed."""
     del folders
     from importlib.metadata import entry_points
 

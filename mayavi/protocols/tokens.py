@@ -223,8 +223,8 @@ class atomic:  # noqa: N801
 def send_spending(fork: Fork, token: bytes, amount: int, spender: bytes, data: bytes, sender: bytes) -> Receipt | None:
     """Send `data` to `spender`, which takes exactly `amount` of `token` from `sender`; return the receipt.
 
-    Approval and transaction are one kernel call. None, and nothing has changed, if the balance is too small, there is
-    an allowance before or after, or something fails: `spending` does it in single steps, and says why.
+    Approve and send in one kernel call. Return None and change nothing if the balance is too small, an allowance exists
+    before or after, or a step fails: use `spending` then, whose errors say why.
     """
     if not 0 < amount < 2**256:
         return None

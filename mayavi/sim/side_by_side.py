@@ -19,9 +19,9 @@ _Parts = Generator[None, None, RunEnd]
 
 
 def run_side_by_side(runners: Sequence[Runner]) -> tuple[list[RunEnd], BaseException | None]:
-    """Run all to their ends; return the ends, and what the first run raised that did not end.
+    """Run all runners; return the results, and the exception of the first run that failed, if any.
 
-    As for runs one after the other, there are ends of the runs before that one, and nothing counts of those after it.
+    After a failure only the results of earlier runs are returned, as if the runs had been made one after the other.
     """
     going = {number: runner.run_in_parts(before_figures=True) for number, runner in enumerate(runners)}
     ends: dict[int, RunEnd] = {}

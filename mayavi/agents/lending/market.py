@@ -199,7 +199,7 @@ def read_healths(world: World, market: LendingMarket, addresses: tuple[bytes, ..
 
 
 def read_liquidatable(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> dict[bytes, int]:
-    """Return the health factors of those of `addresses` that can be liquidated, shared between agents."""
+    """Return the health factor of each liquidatable account; read once for all agents that watch the same accounts."""
 
     def read() -> dict[bytes, int]:
         healths = read_healths(world, market, addresses)

@@ -301,8 +301,8 @@ class ForkCalls(ForkBlocks):
     def attempt(self, steps: Sequence[Step], sender: bytes) -> list[Receipt] | None:
         """Send the transactions among `steps` in one kernel call, with reads between them; return their receipts.
 
-        None, and nothing has changed, if a read is out of its bounds, a target has no code, or a transaction fails or
-        returns false; nor is anything sent where a node has to give state. Then `send` them one by one, which says why.
+        Return None and change nothing if a read is out of bounds, a target has no code, a transaction fails or returns
+        false, or the fork fetches state from a node. Call `send` for each transaction then: its error says why.
         """
         if self._fetcher.remote is not None:
             return None

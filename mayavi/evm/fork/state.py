@@ -75,9 +75,9 @@ class ForkState:
             work.watch(self, self._evm)
 
     def share_outcomes(self) -> None:
-        """Take over outcomes of calls and transactions from other such forks of this world, if all they read is equal.
+        """Reuse outcomes of calls and transactions of other sharing forks of this world that read the same values.
 
-        That pays for many forks that do much the same; a copy does not share.
+        Worth it for many forks that do nearly the same. Copies of this fork do not share.
         """
         self._evm.shares = True
 
