@@ -101,7 +101,8 @@ class Addresses(tuple[bytes, ...]):
         """Raise `BadAddress` for anything but 20 bytes."""
         made = super().__new__(cls, addresses)
         if made and not are_addresses(made):
-            raise BadAddress("something among these addresses is not 20 bytes")
+            at, wrong = next((at, each) for at, each in enumerate(made) if not are_addresses((each,)))
+            raise BadAddress(f"item {at} is no address of 20 bytes: {wrong!r}", "convert it with `to_address`")
         return made
 
     def __hash__(self) -> int:

@@ -97,7 +97,7 @@ def test_addresses_are_a_tuple_that_is_checked_and_hashed_once() -> None:
     assert {made: 1}[plain] == 1
     assert not Addresses(())
     for wrong in (b"short", "0x" + "11" * 20):
-        with pytest.raises(BadAddress):
+        with pytest.raises(BadAddress, match=rf"item {len(plain)} is no address of 20 bytes: b?'"):
             Addresses([*plain, wrong])  # type: ignore[list-item]
 
 
