@@ -37,7 +37,7 @@ def test_what_it_freezes_it_releases_and_nothing_else() -> None:
     frozen = gc.get_freeze_count()
     with collected_once():
         Node()
-    assert gc.get_freeze_count() == frozen
+    assert 0 < gc.get_freeze_count() <= frozen  # a frozen object may die
 
 
 def test_what_raises_ends_it_too() -> None:
