@@ -19,7 +19,7 @@ from mayavi.sim.store.database.merging import Merged, merge
 from mayavi.sim.store.database.opening import refuse_unusable
 from mayavi.sim.store.database.parquet import Value
 from mayavi.sim.store.database.row_conversion import MADE, account_row, action_row, kpi_row, snapshot_row
-from mayavi.sim.store.database.schema import literal
+from mayavi.sim.store.database.schema import TABLES, literal
 from mayavi.sim.store.database.segments import SegmentFolder
 from mayavi.sim.store.database.views import reading
 from mayavi.sim.store.explanation import Explanation, explain
@@ -149,7 +149,8 @@ class Store:
         self, query: str, parameters: Sequence[object] | Mapping[str, object] | None = None
     ) -> Rows[dict[str, Any]]:
         """Run a SELECT over `runs`, `actions`, `market_snapshots`, `kpis` and `accounts`, unmerged rows included."""
-        return Rows(self.path, query, dict, parameters)
+        text = query.lower()
+        return Rows(self.path, query, dict, parameters, tables=[table for table in TABLES if table in text] or TABLES)
 
     def digest(self, run_id: str) -> str:
         """Recompute the digest from stored rows; equals `run(run_id).digest` if no row was lost or changed."""

@@ -60,7 +60,7 @@ def merge(path: Path, *, patience_s: float = 0.0) -> Merged:
         small = sum(_bytes(each) for each in folder.segments()) < _SMALL_BYTES
         while True:
             try:
-                connection = open_to_write(path, threads=1 if small else None)
+                connection = open_to_write(path, small=small)
                 break
             except DatabaseInUse:
                 if time.monotonic() >= deadline:

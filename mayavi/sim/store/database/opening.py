@@ -29,9 +29,12 @@ _MAGIC, _MAGIC_AT = b"DUCK", 8
 _ELSEWHERE = "move it away, or name another file with `--store` or MAYAVI_STORE"
 _SETTLED_NS = 20_000_000
 _COPY_PATIENCE_S = 10.0
-_NEW_DATABASE: Mapping[str, int | str] = {"default_block_size": 65_536}
+_NEW_DATABASE: dict[str, int | str] = {"default_block_size": 65_536}
 """Block size in bytes of databases that are created. With DuckDB's own of 256 kB each merge of a short run writes more:
 the file of one run takes 2.1 MB instead of 0.7 MB. A large database has the same size and speed with both."""
+_LEFT_OUT = "fsst,zstd,dict_fsst,alp,alprd"
+"""Compression methods that small merges do not try. Trying them takes a third of a merge; without them a database is a
+tenth larger."""
 
 Stamp = tuple[tuple[int, ...], ...]
 
@@ -106,15 +109,20 @@ class DatabaseInUse(Exception):  # noqa: N818
     """Another process holds the database."""
 
 
-def open_to_write(path: Path, *, threads: int | None = None) -> DuckDBPyConnection:
+def open_to_write(path: Path, *, small: bool = False) -> DuckDBPyConnection:
     """Open the database at `path` for writing, created or migrated to this version; raise `DatabaseInUse`.
 
-    DuckDB starts `threads` threads, by default one per core. Where this process has the database open already, it keeps
-    those it has.
+    `small`: little is written. Then one thread is enough, and fewer compression methods are tried. Where this process
+    has the database open already, it keeps the settings it has.
     """
+    import _duckdb as duckdb
+
     is_database(path)
-    connection = _connect(path, read_only=False, config={**_NEW_DATABASE, **({"threads": threads} if threads else {})})
+    connection = _connect(path, read_only=False, config=_NEW_DATABASE | ({"threads": 1} if small else {}))
     try:
+        if small and connection.execute("SELECT current_setting('threads')").fetchall() == [(1,)]:
+            with suppress(duckdb.Error):  # a DuckDB that lacks one of them
+                connection.execute(f"SET disabled_compression_methods = '{_LEFT_OUT}'")
         bring_up_to_date(connection, path)
     except BaseException:
         connection.close()
