@@ -25,7 +25,7 @@ def test_a_small_merge_starts_one_thread_and_a_new_database_has_small_blocks(tmp
         assert shell.execute("SELECT block_size FROM pragma_database_size()").fetchall() == [(65_536,)]
 
 
-def test_a_small_merge_tries_fewer_compression_methods_and_changes_no_connection_of_this_process(tmp_path: Path) -> None:
+def test_a_small_merge_tries_fewer_compression_methods_and_leaves_connections_alone(tmp_path: Path) -> None:
     path = tmp_path / "runs.duckdb"
     query = "SELECT current_setting('disabled_compression_methods')"
     with open_to_write(path, small=True) as connection:
