@@ -1,8 +1,8 @@
-"""Common interface of lending markets for agents: Aave V3, SparkLend, Compound V3 and Morpho.
+"""Common interface of lending markets for agents: Aave V3 and V2, SparkLend, Compound V3, Morpho.
 
 Borrowers and liquidators are written against `LendingMarket` and `LendingAccount`; the differences between protocols
-are in `aave.py`, `compound.py` and `morpho.py`. Values have 8 decimals, in the market's quote currency: USD, but ETH
-for markets of Compound and Morpho that lend WETH.
+are in `aave.py`, `aave_v2.py`, `compound.py` and `morpho.py`. Values have 8 decimals, in the market's quote currency:
+USD, but ETH for markets of Compound and Morpho that lend WETH.
 """
 
 from __future__ import annotations
