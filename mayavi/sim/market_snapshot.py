@@ -20,7 +20,7 @@ class MarketSnapshotHook(Hook):
     """Record the figures of `readers` before the first and after every `every`-th step, and after step `last`.
 
     Pool holdings are also valued in dollars if the oracle of the first Aave reader prices all tokens of the pool.
-    `first` and `latest` hold figures by subject and metric, as read before the first step and last.
+    `first` and `latest` hold the first and the latest figures by subject and metric.
 
         MarketSnapshotHook([AaveFigures(market, ["WETH", "USDC"]), UniswapFigures(pool), PopulationFigures(…)])
     """
@@ -57,15 +57,15 @@ class MarketSnapshotHook(Hook):
         return not (world.step + 1) % self.every or world.step == self.last
 
     def take(self, marker: int, known: Mapping[BatchReader, list[Figure]]) -> None:
-        """Use `known` figures of some readers while the chain has this marker, where they would be read otherwise.
+        """Use `known` instead of reading these figures, while the fork's marker equals `marker`.
 
-        Other runs side by side have most of them, and share their rows.
+        Interleaved runs share the rows of equal figures.
         """
         self._known = marker, known
 
     @property
     def latest(self) -> dict[tuple[str, str], Figure]:
-        """Figures by subject and metric, as read last; sorted out when they are asked for."""
+        """Latest figures by subject and metric; indexed on first use."""
         if self._latest is None:
             self._latest = {(figure.subject, figure.metric): figure for figure in self._figures}
         return self._latest
@@ -79,7 +79,7 @@ class MarketSnapshotHook(Hook):
 
 
 def _rows(moment: tuple[int, int, int], figures: list[Figure]) -> list[SnapshotRow]:
-    """Return the rows of all figures at once, without code of Python's own for each."""
+    """Return the rows of all figures, built column by column, which is faster than one by one."""
     if not figures:
         return []
     subjects, metrics, values, units = zip(*figures, strict=True)
@@ -90,12 +90,12 @@ def _rows(moment: tuple[int, int, int], figures: list[Figure]) -> list[SnapshotR
 
 @lru_cache(maxsize=1 << 14, typed=True)
 def _scaled(value: int, unit: str) -> tuple[str, float]:
-    """Return a figure as text and as a number; nine of ten figures of a sweep were there before."""
+    """Return a figure as text and as a number; nine of ten figures of a sweep repeat earlier ones."""
     return str(value), value / unit_size(unit)
 
 
 def _shared_rows(moment: tuple[int, int, int], figures: list[Figure]) -> list[SnapshotRow]:
-    """Return the same as `_rows`, where equal rows of runs side by side are one object, with its line of the digest."""
+    """Return the rows of `_rows`; interleaved runs share equal rows, and their lines of the digest."""
     known = _rows_of(moment)
     exact = (known.get(each) if type(each.value) is int else None for each in figures)  # True is equal to 1
     return [row or _shared_row(moment, each, known) for row, each in zip(exact, figures, strict=True)]
@@ -111,10 +111,10 @@ def _shared_row(moment: tuple[int, int, int], figure: Figure, known: dict[Figure
 
 @lru_cache(maxsize=8)
 def _rows_of(moment: tuple[int, int, int]) -> dict[Figure, SnapshotRow]:
-    """Return the rows of a moment; nine of ten figures of a sweep were there before."""
+    """Return the shared rows of a moment, by figure."""
     del moment
     return {}
 
 
 _MOST_ROWS = 1 << 12
-"""Rows of one moment that are kept."""
+"""Most shared rows of one moment."""

@@ -1,4 +1,4 @@
-"""Runs side by side: all go on to their next market figures, which are then read for all of them in one kernel call.
+"""Interleave runs: advance each to its next market figures, then read those of all runs in one kernel call.
 
 No row, digest or error of a run depends on the runs beside it.
 """
@@ -21,7 +21,7 @@ _Parts = Generator[None, None, RunEnd]
 def run_side_by_side(runners: Sequence[Runner]) -> tuple[list[RunEnd], BaseException | None]:
     """Run all runners; return the results, and the exception of the first run that failed, if any.
 
-    After a failure only the results of earlier runs are returned, as if the runs had been made one after the other.
+    After a failure only the results of earlier runs are returned, as of sequential runs.
     """
     going = {number: runner.run_in_parts(before_figures=True) for number, runner in enumerate(runners)}
     ends: dict[int, RunEnd] = {}
@@ -45,7 +45,7 @@ def run_side_by_side(runners: Sequence[Runner]) -> tuple[list[RunEnd], BaseExcep
 
 
 def _interrupt_first(going: dict[int, _Parts], number: int, error: BaseException) -> int:
-    """Interrupt the first run that has not ended, as `number` was, and return which one it is."""
+    """Raise `error` in the first unfinished run, unless that is `number`; return the number of the first."""
     first = min([*going, number])
     if first < number:
         try:
@@ -56,9 +56,9 @@ def _interrupt_first(going: dict[int, _Parts], number: int, error: BaseException
 
 
 def read_together(schedulers: Sequence[Scheduler]) -> None:
-    """Read the figures of hooks that are due now, for runs of one scenario, and hand them over.
+    """Read the market figures due now, for runs of one scenario, and pass them to their hooks.
 
-    Those of readers without a batch are read later. Equal outputs after the same step give the same figures, once.
+    Readers without batched calls read later, by themselves. Runs with equal outputs after the same step share figures.
     """
     alike: dict[tuple[int, tuple[Call, ...]], list[_Place]] = {}
     for scheduler in schedulers:
@@ -99,7 +99,7 @@ class _Place:
         self.calls = tuple([call for _, calls in self.readers for call in calls])
 
     def figures_of(self, outputs: Sequence[bytes | None]) -> list[list[Figure] | None]:
-        """Return the figures of each reader, None for one that must read for itself."""
+        """Return the figures of each reader, None for one that must read by itself."""
         found: list[list[Figure] | None] = []
         start = 0
         for reader, calls in self.readers:
@@ -109,7 +109,7 @@ class _Place:
         return found
 
     def hand_over(self, figures: Sequence[list[Figure] | None]) -> None:
-        """Give the hook the figures of its readers, for as long as the chain stays as it is."""
+        """Give the hook the figures of its readers; they are valid until the state of the chain changes."""
         read = zip(self.readers, figures, strict=True)
         known = {reader: figures for (reader, _), figures in read if figures is not None}
         self.hook.take(self.scheduler.world.fork.marker, known)

@@ -1,4 +1,4 @@
-"""Run several seeds of one scenario side by side, with the results of runs one after the other."""
+"""Run several seeds of one scenario interleaved, with the same results as sequential runs."""
 
 from __future__ import annotations
 
@@ -23,21 +23,25 @@ if TYPE_CHECKING:
 
 
 MANY_RUNS = 16
-"""Runs from which on it pays: few have too little in common."""
+"""Fewest runs that are interleaved; fewer share too few reads to be faster."""
 
 
 def may_run_side_by_side(runs: int, scenario: Scenario, fork: Fork) -> bool:
-    """Whether runs take turns: many, of which none fetches state or has code of others that remembers what it saw."""
+    """Whether to interleave the runs: at least `MANY_RUNS`, in a world that fetches no state, without plugin code.
+
+    Plugin code may keep state between runs.
+    """
     return runs >= MANY_RUNS and not fork.fetches_missing and not plugin_versions(scenario.config)
 
 
 def execute_side_by_side(
     requests: Sequence[RunRequest], fork: Fork, recorder: Recorder, set_up: Callable[[], Fork]
 ) -> list[Run]:
-    """Run `requests`, of one scenario, side by side, and write their rows to `recorder` one after the other.
+    """Run `requests`, all of one scenario, interleaved; write their rows to `recorder` in order.
 
-    `set_up` returns a copy of `fork` with what the scenario sets up for all seeds. What a run raises is raised once the
-    runs before it are recorded, and it itself as `interrupted`. The first run has the counts of what all replayed.
+    `set_up` returns a copy of `fork` with the changes that all seeds share. If a run raises, the runs before it are
+    recorded, then the failed one as `interrupted`, and the exception is raised. The first run gets the replay
+    statistics of all runs.
     """
     buffers = [StepBuffer() for _ in requests]
     runners: list[Runner] = []
