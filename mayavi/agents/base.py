@@ -78,7 +78,7 @@ class Intent:
     priority_fee_wei: int = 0
     """Tip per unit of gas; 0 means the agent's or the run's. With free gas it still decides the order."""
     gas: int = 0
-    """Expected gas. An agent that acts in every block leaves out an intent for which the block has no room."""
+    """Expected gas. The scheduler drops an intent of an `every_block` agent that exceeds the block's gas limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class StepResult:
     intents: tuple[Intent, ...] = ()
     note: str = ""
     waits: bool = False
-    """Ask an agent that acts in every block again in the next block, even if nobody acts in this one."""
+    """Ask this `every_block` agent again in the next block, even if no agent acts in this one."""
 
 
 class Agent(ABC):
@@ -102,7 +102,7 @@ class Agent(ABC):
     learner_actions: tuple[str, ...] = ()
     """Own actions that a learner may choose in its place; `act` returns the intents of each."""
     every_block: bool = False
-    """Whether it acts in later blocks of a step too, until nobody has anything left to do: bots, not people."""
+    """Whether it also acts in later blocks of a step, as liquidators and arbitrageurs do."""
 
     def __init__(self, name: str) -> None:
         self.name = name

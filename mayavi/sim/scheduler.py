@@ -2,8 +2,8 @@
 
 In a block all agents observe the same state and return intents; nothing is executed until all have answered. The
 ordering then sorts the intents, they are executed one by one in one block of the chain, and hooks read the result.
-Agents that act in every block, such as liquidators, go on in the remaining blocks of the step until none has anything
-left to do.
+Agents that act in every block, such as liquidators, are asked again in the remaining blocks of the step, until no
+action succeeds and none of them waits.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ NATIVE_WEI = 100 * 10**18
 class Scheduler:
     """Execute steps with `tick()`.
 
-    A step lasts `step_blocks` blocks of the chain, by default one for each agent block. If there are fewer, the last
-    agent blocks share a block of the chain; if there are more, agents with `every_block` act block by block while
-    somebody acts or waits. Their intents fill a block up to its gas limit; those that do not fit are left out. The
-    remaining time passes at the chain's block time, or at `block_seconds`.
+    A step lasts `step_blocks` blocks of the chain, by default one per agent block. If it is shorter, the last agent
+    blocks share a block of the chain. If it is longer, agents with `every_block` are asked again in each block, as long
+    as an action succeeds or an agent waits (`StepResult.waits`). Those of their intents that exceed a block's gas limit
+    are dropped. The remaining time passes at the chain's block time, or at `block_seconds`.
 
     Gas is free unless `base_fee_wei` is given. Then every account that agents requested before the first step starts
     with a balance of `native_wei` and pays for its transactions: the base fee, which is burned, and the intent's tip or
@@ -89,7 +89,7 @@ class Scheduler:
         self.unfinished: list[ActionRow] = []
         """Actions of the current step, or of the step in which a halt happened."""
         self.left_out = 0
-        """Intents of agents with `every_block` that found no room in the last block of a step."""
+        """Intents of agents with `every_block` that did not fit into the last block of a step."""
         self._repeated = repeated_blocks(self.blocks)
         self._repeating = {agent.name for block in self._repeated for agent in block.agents}
         self._first_repeated = first_repeated(self.blocks)
@@ -98,7 +98,7 @@ class Scheduler:
         self.seconds = {"agents": 0.0, "hooks": 0.0}
         """Time spent in agents' and hooks' own code, outside the kernel."""
         self.away_seconds = 0.0
-        """Time of pauses before figures, in which other runs went on."""
+        """Seconds that this run paused before figures while other runs executed; not part of its total time."""
         self._begun = False
         self._execution = Execution(world, base_fee_wei, lambda: self._timed("agents"))
 
@@ -142,9 +142,9 @@ class Scheduler:
     ) -> Generator[None, None, tuple[list[ActionRow], list[SnapshotRow]]]:
         """Execute one step like `tick`, but yield once before the agent block `pause_before`.
 
-        The pause is in the block of the chain in which those agents act. Whoever drives the generator may read the
-        world then, and decide what one of them does. With `before_figures`, yield each time before hooks read figures
-        too; that pause does not count as time of the run.
+        The chain is then in the block in which those agents act. The caller may read the world and choose the action
+        of one of them. With `before_figures`, also yield each time before hooks read figures; that pause does not count
+        as time of the run.
         """
         snapshots: list[SnapshotRow] = []
         if not self._begun:
@@ -176,7 +176,7 @@ class Scheduler:
         return actions, snapshots
 
     def _repeat(self, actions: list[ActionRow], most: int) -> int:
-        """Run agents with `every_block` for up to `most` blocks, while somebody acts or waits; return the number."""
+        """Run `every_block` agents for up to `most` blocks, while one acts or waits; return the number of blocks."""
         used = 0
         while self._repeated and self._busy and used < most:
             self._pass_blocks(1)
@@ -224,7 +224,7 @@ class Scheduler:
         self._block_hooks = [each for each in hooks if _watches_blocks(each)]
 
     def _has_room(self, queued: QueuedIntent) -> bool:
-        """Whether an intent fits into the block; those of agents that act once a step always do."""
+        """Whether an intent fits into the block; intents of agents without `every_block` always do."""
         if queued.agent not in self._repeating:
             return True
         if self._gas_used + queued.intent.gas <= int(self.world.fork.block["gas_limit"]):

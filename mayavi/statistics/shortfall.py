@@ -1,8 +1,8 @@
 """Expected shortfall: the mean of the worst 5 % of the runs, with its confidence interval.
 
 Rockafellar and Uryasev (2000) write it as the mean of q + max(x − q, 0) / 5 % over all runs, where q is the value at
-risk. That mean hardly depends on the error of q, so it gets the interval of a mean. Where there is none, the expected
-shortfall is at least what the value at risk is at least.
+risk. That mean hardly depends on the error of q, so it gets the interval of a mean. Where it has none, the lower
+bound of the value at risk also serves as a lower bound here.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ class Choice:
     """Terms of one liquidator in one block.
 
     `prices` maps each asset to its price with 8 decimals and its unit. `funds` are its balances by debt asset, or None
-    with a flash loan, which costs `premium_bps`. `gas_e8` is the cost of one liquidation. `limited` collects the
-    accounts that something kept it from.
+    with a flash loan, which costs `premium_bps`. `gas_e8` is the cost of one liquidation. `limited` collects,
+    by limit, accounts that were not fully liquidated.
     """
 
     lending: LendingMarket
@@ -144,7 +144,7 @@ class Choice:
         return [candidates[at][0] for at in np.argsort(keys, kind="stable").tolist()]
 
     def _evaluate(self, quotes: Sequence[LiquidationQuote]) -> list[Chosen]:
-        """Return those of `quotes` that pay when sold one after the other, as large as they pay."""
+        """Return those of `quotes` that pay when sold one after the other, each in its largest profitable size."""
         in_full = [self._affordable(quote) for quote in quotes]
         if None not in in_full and (all_of_them := self._all_in_turn([each for each in in_full if each])):
             return all_of_them

@@ -1,20 +1,22 @@
-"""Names of what limits a liquidator, and of the reasons why an account is left."""
+"""Names of limits of a liquidator, and of reasons why an account was not liquidated."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
 Limit = Literal["capital", "depth", "gas", "most_a_block", "latency"]
-"""What kept a liquidator from an account: its capital, the depth of the pool it sells in, gas, its own limit, or that
-it had not noticed the account or was not ready yet."""
+"""What kept a liquidator from an account: its capital, the depth of the pool it sells in, gas, its own limit per block,
+or latency: it had not noticed the account, or was not ready yet."""
 LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 Reason = Literal["unprofitable: bonus", "unprofitable: gas", "unprofitable: depth", "no capital", "too late"]
-"""Why an account was not liquidated, from the farthest to the nearest to a liquidation.
+"""Why an account was not liquidated, from the least to the most promising.
 
-The bonus leaves nothing at the market's prices; it does not pay the gas and the least profit; selling the collateral
-does not return what it costs, in any size; the liquidator cannot pay for a size that would pay; or it would pay, and
-nobody was in time.
+- `unprofitable: bonus`: no margin at the market's prices.
+- `unprofitable: gas`: the margin does not exceed the gas cost, or the least profit.
+- `unprofitable: depth`: no size sells at a sufficient profit.
+- `no capital`: the liquidator cannot pay for a profitable size.
+- `too late`: profitable, but no liquidation was executed in time.
 """
 REASONS: tuple[Reason, ...] = get_args(Reason)
 

@@ -41,11 +41,11 @@ Valuation = Callable[[str, int], int]
 class LiquidatorAgent(Agent):
     """Liquidator of the accounts in `watch` that sells the seized collateral in the same intent.
 
-    In each block it reads all accounts at once and goes for those that pay: proceeds of the quoted sale, minus the debt
+    In each block it reads all accounts at once and selects those that pay: proceeds of the quoted sale, minus the debt
     repaid and the gas cost, at least `least_profit` in whole units of the market's quote currency. It repays as much as
-    the market's close factor, its own capital and the depth of the pool allow. Competitors mostly go for different
+    the market's close factor, its own capital and the depth of the pool allow. Competitors mostly try different
     accounts first; the later of two that chose the same one fails with the market's revert reason. If a sale returns
-    less than the debt repaid, the whole liquidation reverts. It acts block by block until nothing is left that pays.
+    less than the debt repaid, the whole liquidation reverts. It acts block by block until no liquidation pays.
 
     `capital` is the initial balance per debt asset, in smallest units. `routes` maps each collateral to a route that
     ends in the debt asset, or each pair of collateral and debt if there are several debts: over Uniswap V3, a `V4Route`
@@ -188,7 +188,7 @@ class LiquidatorAgent(Agent):
         return StepResult(intents, note, waits=len(ready) < len(factors))
 
     def _ready(self, world: World, factors: Mapping[bytes, int]) -> set[bytes]:
-        """Return the liquidatable accounts that it noticed `latency_blocks` ago, or earlier."""
+        """Return the liquidatable accounts noticed at least `latency_blocks` blocks ago."""
         block, seen = world.fork.block_number, self._first_seen
         for account in seen.keys() - factors.keys():
             del seen[account]
@@ -214,7 +214,7 @@ class LiquidatorAgent(Agent):
         return self.terms(world, quotes, factors).choose(quotes, world.rng(self.name)) if quotes else []
 
     def terms(self, world: World, quotes: Sequence[LiquidationQuote], factors: Mapping[bytes, int]) -> Choice:
-        """Return its terms in this block: prices, funds, gas, and the pools it sells in."""
+        """Return the terms of this block: prices, funds, gas, and the pools to sell in."""
         return Choice(
             lending=self.lending,
             prices=self._prices(quotes),
@@ -235,11 +235,11 @@ class LiquidatorAgent(Agent):
 
     @property
     def limited(self) -> dict[Limit, set[bytes]]:
-        """Accounts that something kept it from, wholly or partly, in the last block in which it looked of a step."""
+        """By limit: accounts that the limit kept from a full liquidation, in the last block observed of any step."""
         return {limit: self._limited_before[limit] | self._limited_now[limit] for limit in LIMITS}
 
     def why_left(self, world: World, accounts: Sequence[str]) -> dict[str, Reason]:
-        """Return why each of `accounts`, which can be liquidated now, was left alone; those it watches only."""
+        """Return why each of `accounts`, all liquidatable now, was not liquidated; unwatched accounts are left out."""
         healths = dict(zip(self.watch, self.watched, strict=True))
         own = {healths[account]: account for account in accounts if account in healths}
         read = self.lending.healths(list(own))
