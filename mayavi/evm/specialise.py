@@ -1,12 +1,11 @@
-"""Whether known paths are replayed, decided in one place, and the statistics of what was replayed.
+"""Specialised execution: choose the mode (`off`, `on`, `check`) and collect replay statistics.
 
     with specialised("check") as done:
         env = make_rows("aave", 64)
         ...
     done.statistics()["share"]
 
-An argument comes first, then the scenario, then the environment variable `MAYAVI_SPECIALISE`, then `on`. No result
-depends on it.
+Precedence: argument, scenario, environment variable `MAYAVI_SPECIALISE`, `on`. Results do not depend on the mode.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from mayavi.errors import UsageError
 
 MODES = ("off", "on", "check")
 SPECIALISE = "MAYAVI_SPECIALISE"
-"""Environment variable that says whether fleets replay transactions: off, on or check."""
+"""Environment variable with the default mode: off, on or check."""
 
 WITHOUT_CALLS = "it makes no call"
-"""Why the kernel replays no program that sends nothing: there is nothing to gain, and nothing to report."""
+"""Reason that the kernel gives for programs without calls: nothing to replay, and nothing to report."""
 MOST_GUARDS = 20
-"""Guards whose misses are listed one by one."""
+"""Most guards whose misses are listed."""
 COUNTS = ("calls", "hits", "native", "left", "recordings", "cached", "paths", "compiled", "discarded", "resets")
 """Counts of a call site that are summed."""
 SECONDS = {"record_seconds": "seconds", "compile_seconds": "compile_seconds"}
@@ -36,27 +35,27 @@ SECONDS = {"record_seconds": "seconds", "compile_seconds": "compile_seconds"}
 
 
 _NOTHING: dict[str, Any] = {**dict.fromkeys((*COUNTS, *SECONDS.values()), 0), "misses": {}}
-"""Counts of a call site that nobody has used."""
+"""Counts of an unused call site."""
 
 
 class Replaying(Protocol):
-    """Something that replays calls and counts them: the kernel's fleet."""
+    """Protocol of kernel objects that count their replayed calls: fleets and EVMs."""
 
     def statistics(self) -> list[dict[str, Any]]:
         """Counts of each call site."""
 
 
 class Specialised:
-    """A stretch of work: its mode, and the counts of everything that replayed in it."""
+    """Mode and replay statistics of the code inside one `specialised` context."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
-        """Whether known paths are replayed: off, on or check."""
+        """Mode of specialised execution: off, on or check."""
         self._at_work: dict[int, tuple[Replaying, dict[Hashable, dict[str, Any]]]] = {}
         self._sites: list[dict[str, Any]] = []
 
     def watch(self, owner: object, kernel: Replaying) -> None:
-        """Count what `kernel` replays from now on, as long as `owner` lives and once more at its end."""
+        """Count replays of `kernel` from now on; the final counts are taken when `owner` is garbage-collected."""
         self._at_work[id(kernel)] = kernel, {_place(site): site for site in _counts(kernel)}
         weakref.finalize(owner, self._ended, kernel)
 
@@ -65,12 +64,12 @@ class Specialised:
             self._sites += _since(*at_work)
 
     def stop(self) -> None:
-        """Count nothing more, and forget what was counted."""
+        """Stop counting and drop all counts."""
         self._at_work.clear()
         self._sites.clear()
 
     def add(self, sites: Iterable[dict[str, Any]]) -> None:
-        """Count call sites of another process too."""
+        """Add call sites that were counted in another process."""
         self._sites += sites
 
     def sites(self) -> list[dict[str, Any]]:
@@ -78,7 +77,7 @@ class Specialised:
         return [*self._sites, *(site for each in list(self._at_work.values()) for site in _since(*each))]
 
     def statistics(self) -> dict[str, Any]:
-        """Counts of all call sites together, as JSON data."""
+        """Sums over all call sites, as JSON data."""
         return summary(self.mode, self.sites())
 
 
@@ -87,7 +86,7 @@ _current: ContextVar[Specialised | None] = ContextVar("specialised", default=Non
 
 @contextmanager
 def specialised(mode: str | None = None) -> Iterator[Specialised]:
-    """Decide the mode of everything inside that says nothing itself, and count what it replays."""
+    """Context that sets the default mode of everything inside, and collects its replay statistics."""
     found = Specialised(chosen_specialise(mode))
     token = _current.set(found)
     try:
@@ -97,14 +96,14 @@ def specialised(mode: str | None = None) -> Iterator[Specialised]:
 
 
 def current() -> Specialised | None:
-    """The stretch of work around the caller, if there is one."""
+    """The innermost active `specialised` context; None without one."""
     return _current.get()
 
 
 def chosen_specialise(mode: str | None = None) -> str:
-    """Return `mode`, else that of the work around, else what the environment variable says, else `on`.
+    """Return `mode`, else that of the active context, else `MAYAVI_SPECIALISE`, else `on`.
 
-    `UsageError` for an unknown one.
+    Raises `UsageError` for an unknown mode.
     """
     if mode is None and (around := _current.get()) is not None:
         return around.mode
@@ -116,12 +115,12 @@ def chosen_specialise(mode: str | None = None) -> str:
 
 
 def _counts(kernel: Replaying) -> list[dict[str, Any]]:
-    """Counts of each call site, and of each program; of a fork, those of all call sites together.
+    """Counts of each call site and of each program; of a fork, one sum over all call sites.
 
-    A row that a program replays or records as a whole counts as one call. The calls of other rows count by themselves.
+    A row that a program replays or records as a whole counts as one call. The calls of other rows count one by one.
     """
     if (total := getattr(kernel, "total_statistics", None)) is not None:
-        return [total()]  # a fork's: it has none of programs, and runs ask often
+        return [total()]  # a fork has no programs, and runs ask for its counts often
     programs: Callable[[], list[dict[str, Any]]] = getattr(kernel, "program_statistics", list)
     with_calls = (each for each in programs() if each["off"] != WITHOUT_CALLS)
     return [*kernel.statistics(), *(each | {"calls": each["hits"] + each["recordings"]} for each in with_calls)]
@@ -132,7 +131,7 @@ def _place(site: Mapping[str, Any]) -> Hashable:
 
 
 def _since(kernel: Replaying, before: Mapping[Hashable, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Counts of a kernel without those that it had `before`."""
+    """Counts of a kernel since `before`."""
     found = []
     for site in _counts(kernel):
         earlier = before.get(_place(site), {})
@@ -173,7 +172,7 @@ def summary(mode: str, sites: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sum the statistics of several runs. Empty ones, of runs that were stored before there were any, count nothing."""
+    """Sum the statistics of several runs; empty ones, of runs stored before statistics existed, add nothing."""
     found = [part for part in parts if part]
     if not found:
         return {}

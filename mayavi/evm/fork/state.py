@@ -53,7 +53,7 @@ class ForkState:
 
     @property
     def specialise(self) -> str:
-        """Whether reads are replayed by paths that are kept: `off`, `on`, or `check`, which compares every replay.
+        """Mode of specialised execution of reads: `off`, `on`, or `check`, which verifies every replay.
 
         Results are the same. The default is the environment variable `MAYAVI_SPECIALISE`, or `on`.
         """
@@ -64,10 +64,10 @@ class ForkState:
         self._evm.specialise = chosen_specialise(mode)
 
     def read_within(self, work: Specialised, *, counted: bool = True) -> None:
-        """Read and send in the mode of a stretch of work, which counts what is replayed.
+        """Use the mode of `work` for reads and sends, and count replays there.
 
-        With `on`, outputs of single calls are remembered as long as the state does not change. Counts are those of the
-        world: one of its forks needs to be `counted`.
+        With `on`, outputs of single calls are cached until the state changes. Counts cover all forks of a world, so set
+        `counted` for one of them only.
         """
         self.specialise = work.mode
         self._remembers = work.mode == "on"

@@ -38,13 +38,13 @@ class RunRequest:
     threads: int = 1
     """Kernel threads; they change the time a run takes, not its rows."""
     specialise: str | None = None
-    """Whether known paths are replayed, before what the scenario says; no row depends on it."""
+    """Mode of specialised execution: `off`, `on` or `check`; overrides the scenario's. Results do not depend on it."""
     run_id: str = field(default_factory=new_run_id)
     sweep_id: str | None = None
 
     @property
     def mode(self) -> str | None:
-        """Whether known paths are replayed: the request's own word, or the scenario's, or None."""
+        """Mode of specialised execution: the request's, else the scenario's; None if neither sets one."""
         return self.specialise if self.specialise is not None else self.scenario.config.specialise
 
     def info(self, fork: Fork) -> RunInfo:

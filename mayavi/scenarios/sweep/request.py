@@ -33,7 +33,7 @@ class SweepRequest:
     most: int = MOST_RUNS
     """Largest number of seeds of a sweep with a target."""
     specialise: str | None = None
-    """Whether known paths are replayed, before what the scenario says; no row depends on it."""
+    """Mode of specialised execution: `off`, `on` or `check`; overrides the scenario's. Results do not depend on it."""
     sweep_id: str | None = None
     """Id given by the caller; None: the digest of everything the results depend on."""
 
@@ -61,7 +61,7 @@ class SweepListener:
             self.progress(done, total)
 
     def looked(self, status: TargetStatus) -> None:
-        """The target of the sweep was checked; unless the sweep ends here, a plan with more runs comes next."""
+        """Called after each check of the target; if the sweep continues, a longer plan follows."""
 
     def extended(self, plan: Plan) -> None:
         """Seeds were added to reach the target."""

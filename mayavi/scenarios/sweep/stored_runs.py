@@ -38,7 +38,7 @@ def stored_anywhere(request: SweepRequest, plan: Plan) -> dict[str, Run]:
 
 
 def _runs(store: Store, plan: Plan, records: Iterable[RunRecord]) -> dict[str, Run]:
-    """Return the runs of `records` that are tasks of the plan, by task key; of several the last one."""
+    """Return the runs of `records` that are tasks of the plan, by task key; if several match, the last in `records`."""
     wanted = {task.key for task in plan.tasks}
     found: dict[str, RunRecord] = {}
     for record in records:
