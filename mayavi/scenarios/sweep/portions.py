@@ -1,4 +1,7 @@
-"""Divide the tasks of a sweep into portions, each run and stored together: short runs would be all files otherwise."""
+"""Divide the tasks of a sweep into portions that are run and stored together.
+
+Stored alone, each run would need several files.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from mayavi.scenarios.sweep.plan import Task
 
 PORTION_S = 2.0
-"""Seconds that a portion takes, about: what a killed process loses, and how long nothing is reported."""
+"""Target seconds of a portion: the most work a killed process loses, and the time between progress reports."""
 MOST_TASKS = 64
+"""Most tasks of a portion."""
 
 
 class Portions(Iterator[list[Task]]):

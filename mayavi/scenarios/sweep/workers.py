@@ -30,7 +30,7 @@ from mayavi.worlds.source import WorldSource
 
 _MERGE_EVERY_S = 20.0
 MOST_SET_UP = 8
-"""Points of a grid whose set-up worlds a worker keeps; each is a world of its own."""
+"""Most set-up worlds that a worker keeps, one for each point of the grid."""
 
 
 def run_tasks(
@@ -71,7 +71,7 @@ def _work_off(portions: Portions, arguments: tuple[Any, ...], jobs: int) -> Iter
 
 
 class Prepared:
-    """A world, and the same with what each scenario sets up for all seeds: its tokens, pools and parameters."""
+    """A world, and copies of it in which each scenario's tokens, pools and parameters are set up."""
 
     def __init__(self, scenarios: Sequence[Scenario], world: Fork) -> None:
         self.world, self._scenarios = world, scenarios

@@ -22,16 +22,16 @@ from mayavi.sim.store.shared_segment import SharedSegment, Table
 
 
 class SegmentRecorder:
-    """Write the rows of one run to the store at `path`, or of several, one after the other.
+    """Write the rows of one run, or of several sequential runs, to the store at `path`.
 
         with SegmentRecorder("data/runs/runs.duckdb") as recorder:
             Runner(world, scheduler, steps=100, recorder=recorder, info=info).run()
 
     Rows reach the disk every `flush_rows` rows or `flush_seconds` seconds, and at the end. Written rows survive a crash
     of the process, and a run without an end is `interrupted`. Raises `StoreFull` when no space is left and another
-    `StoreError` when the store cannot be used; on construction, if that is known by then. Segments are numbered from
-    `first_segment`: who records a run again, after `discard_run`, gives a number that was never used for it. With
-    `together`, the last rows of a run are written with those of other runs, and the run counts as running until then.
+    `StoreError` when the store cannot be used; the constructor raises what it can detect. Segments are numbered from
+    `first_segment`: to record a run again after `discard_run`, give a number never used for it. With `together`, the
+    last rows of a run are written with those of other runs; until then the run counts as running.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""`SharedSegment`: write the rows of several runs, which ended one after the other, as one segment.
+"""`SharedSegment`: write the rows of several sequential runs as one segment.
 
-Short runs take less time than six files each. Rows of a run that is not written yet are lost with the process; the run
-is `interrupted` then, as if it had not ended.
+A short run takes less time than writing its six files. Unwritten rows are lost if the process dies; those runs are
+then `interrupted`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SharedSegment:
         self._ended: list[str] = []
 
     def begin(self, run_id: str, info: Mapping[str, object]) -> None:
-        """Note that a run began, whose last rows will be written here."""
+        """Register a run that began and whose last rows will be written here."""
         if self._note is None:
             self._folder.create()
             self._note = self._folder.shared_note()
