@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 FEW_CALLS = 6
-"""Calls of one kind up to which each is made by itself."""
+"""Largest batch that is executed as single calls."""
 Step = tuple[bytes, bytes, tuple[bytes, bytes] | None]
-"""Target and calldata; for a read, the least and the most that the first word of its output may be, as 32 bytes."""
+"""Target, calldata and, for a read, inclusive bounds of the first output word, 32 bytes each; else None."""
 _MOST_REMEMBERED = 1 << 14
-"""Outputs that are remembered while the state does not change."""
+"""Most call outputs cached for one state."""
 
 
 class ForkCalls(ForkBlocks):
@@ -62,7 +62,7 @@ class ForkCalls(ForkBlocks):
         return self._call_checked(self.address_of(to), data, sender, value, gas)
 
     def call_if_any(self, to: bytes, data: bytes) -> bytes | None:
-        """`call`, but None if it fails: for contracts that may lack a function, where nobody reads the reason."""
+        """Execute a call like `call`, but return None if it reverts or halts, as when the function is missing."""
         try:
             if output := self._evm.call(to, data, None, 0, None):
                 return output
@@ -71,7 +71,7 @@ class ForkCalls(ForkBlocks):
         except (_kernel.MissingState, _kernel.InvalidTransaction):
             pass
         try:
-            return self.call(to, data)  # which fetches what is missing, and asks for code
+            return self.call(to, data)  # fetches missing state, and raises if there is no code
         except (CallReverted, CallHalted):
             return None
 
@@ -130,8 +130,9 @@ class ForkCalls(ForkBlocks):
 
         Outputs equal those of `call`, at many times the speed. A failed call raises with its index, or with
         `check=False` gives `None`. `threads` defaults to the cores of this process; results do not depend on it.
-        `verify` computes everything a second time, call by call, and compares. `device="cuda"` computes on a GPU what
-        does not fail; that is slower than a processor for one state, see `grid`.
+        `verify` computes everything a second time, call by call, and compares. `device="cuda"` computes calls
+        on recorded paths on a GPU; the processor executes the others. For one state a GPU is slower; `grid` is for
+        many.
         """
         from mayavi.evm.fork import views
 
@@ -165,7 +166,8 @@ class ForkCalls(ForkBlocks):
 
         A column is anything that `Fleet.run` takes: integers, addresses, words, or one value for all rows. Returns the
         first `returns` words of the outputs as columns. With `check=False` a failed call gives zeros. `device="cuda"`
-        computes on a GPU what does not fail; `grid` is for many scenarios, where a GPU gains.
+        computes calls on recorded paths on a GPU; the processor executes the others. For one state a GPU is slower;
+        `grid` is for many.
 
             collateral, debt = fork.call_words(pool, calldata, {4: accounts}, returns=2)
         """
@@ -183,9 +185,9 @@ class ForkCalls(ForkBlocks):
     def _call_few(
         self, to: bytes, data: bytes, holes: Mapping[int, Any], returns: int, sender: AddressLike | None
     ) -> list[Words] | None:
-        """Call for a few accounts one by one, which takes less than to set up a batch; None if that is not possible."""
+        """Execute a few calls one by one, which is cheaper than a batch; None if that is not possible."""
         if len(holes) != 1 or type(returns) is not int or returns < 1 or self._fetcher.remote is not None:
-            return None  # state that a node has to give is fetched for all calls together
+            return None  # a batch fetches the state of all calls from the node together
         ((offset, accounts),) = holes.items()
         if type(accounts) not in (list, tuple) or not 0 < len(accounts) <= FEW_CALLS or not are_addresses(accounts):
             return None
@@ -198,7 +200,7 @@ class ForkCalls(ForkBlocks):
         return None if outputs is None else views.columns_of(outputs, returns)
 
     def _each(self, to: bytes, datas: Sequence[bytes], sender: AddressLike | None) -> list[bytes] | None:
-        """Make a few calls one by one; None if one fails: the batch says which."""
+        """Execute a few calls one by one; None if one fails, since the batch then reports its index."""
         try:
             return [self.call(to, data, sender) for data in datas]
         except ExecutionError:
@@ -216,12 +218,12 @@ class ForkCalls(ForkBlocks):
         timestamp: bool = False,
         gas: int | None = None,
     ) -> Grid:
-        """Record the calls of `call_words` for scenarios that set `slots`, and the time of the block if `timestamp`.
+        """Prepare the calls of `call_words` for many states that differ in `slots`, and in block time if `timestamp`.
 
-        grid = fork.grid(pool, calldata, {4: accounts}, returns=6, slots=[(feed, 1)])
-        columns = grid.run([prices], device="cuda")
+            grid = fork.grid(pool, calldata, {4: accounts}, returns=6, slots=[(feed, 1)])
+            columns = grid.run([prices], device="cuda")
 
-        `device=None` runs on the processor. `grid.totals` adds up over the calls.
+        `device=None` runs on the processor. `grid.totals` sums measures over the calls.
         """
         from mayavi.evm.fork.grid import Grid
 
@@ -273,7 +275,7 @@ class ForkCalls(ForkBlocks):
         A failed transaction raises; with `check=False` its receipt reports the failure. As on a chain, it changes the
         sender's nonce alone. Fees are charged only after `set_rules(charge_fees=True)`.
         """
-        # Hot path: what has the usual form is not checked again.
+        # Hot path: arguments of the usual form are not checked again.
         if type(to) is not bytes or len(to) != 20:
             to = self.address_of(to)
         origin = sender if type(sender) is bytes and len(sender) == 20 else self._sender(sender)
@@ -287,7 +289,7 @@ class ForkCalls(ForkBlocks):
             gas_price, priority_fee = self._price_for(origin)
         try:
             done = self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee)
-        except (_kernel.MissingState, _kernel.InvalidTransaction, RuntimeError):  # fetches it, or explains the error
+        except (_kernel.MissingState, _kernel.InvalidTransaction, RuntimeError):  # fetches state, or explains the error
             done = self._fetcher.run(
                 lambda: self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee),
                 (to, data, origin, value),
@@ -389,5 +391,5 @@ class ForkCalls(ForkBlocks):
 
 
 def gas_limit(gas: int | None) -> int | None:
-    """Return the gas limit; raise `BadInteger` if it is none."""
+    """Return the gas limit; raise `BadInteger` unless it fits into 64 bits."""
     return None if gas is None else u64(gas, "gas")

@@ -1,7 +1,9 @@
-"""One view for many calls under many scenarios, on a device: `Fork.grid`.
+"""Many calls of one view in many states, on a device: `Fork.grid`.
 
-A scenario sets some slots, and the time of the block. What the calls read of all other state is read once, when the
-grid is made; each path is recorded once and runs as code. Rows that leave their path are called by the processor.
+The states differ in the values of some slots, and in the time of the block. All other state is read once, when the grid
+is made; each path is recorded once and runs as code. The processor executes calls that leave their path.
+
+`scenarios`, in names here, are these states.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ if TYPE_CHECKING:
 
 Limbs = NDArray[np.uint64]
 EXPLORED_CALLS = 2_048
-"""Calls whose paths are recorded before a run, under the extreme scenarios."""
+"""Most calls whose paths are recorded before a run, in the extreme states."""
 
 
 class Grid:
-    """Calls × scenarios of one view."""
+    """Calls of one view in many states."""
 
     def __init__(
         self,
@@ -53,11 +55,11 @@ class Grid:
         self._offsets, self.calls, self._words = views.filled(data, holes)
         self._recorder = _kernel.PathRecorder(to, data, self._offsets, self._slots, returns, timestamp, sender, gas)
         self.left = 0
-        """Rows of the last run that the processor called."""
+        """Number of calls of the last run that the processor executed."""
 
     @cached_property
     def _known(self) -> NDArray[np.int32]:
-        """Path of each call, in the state in which it is first asked for."""
+        """Path of each call, in the state of its first use."""
         return self._explore(self._words)
 
     @property
@@ -73,11 +75,11 @@ class Grid:
         )
 
     def run(self, scenarios: Sequence[Any] = (), device: str | None = "cuda", *, check: bool = True) -> list[Words]:
-        """Return the words of every call, those of the first scenario first.
+        """Return the words of every call, those in the first state first.
 
-        `scenarios` has a column for each slot, then one of timestamps if the time differs. `device` is `cuda`, `cuda:1`
-        and so on, `emulated`, which is slow and for tests, or None for the processor. With `check=False` a failed call
-        gives zeros.
+        `scenarios` describes the states: a column for each slot, then one of timestamps if the time differs. `device`
+        is `cuda`, `cuda:1` and so on, `emulated`, which is slow and for tests, or None for the processor. With
+        `check=False` a failed call gives zeros.
         """
         self._check_device(device)
         rows, table = self._scenarios(scenarios)
@@ -91,10 +93,10 @@ class Grid:
     def totals(
         self, measures: Sequence[Measure], scenarios: Sequence[Any] = (), device: str | None = "cuda"
     ) -> list[Words]:
-        """Return the sum of each measure over all calls, one word for each scenario.
+        """Return the sum of each measure over all calls, one word for each state.
 
-        Nothing of the size of calls × scenarios is stored. `scenarios` and `device` are those of `run`. A scenario in
-        which a call leaves the recorded paths is the processor's.
+        Memory does not grow with calls × states. `scenarios` and `device` are those of `run`. The processor computes
+        states in which a call leaves the recorded paths.
         """
         self._check_device(device)
         _, table = self._scenarios(scenarios)
@@ -114,7 +116,7 @@ class Grid:
         return added.words()
 
     def _on_device(self, table: Limbs, device: str | None) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-        """Return the words of (scenarios, calls) that the device computes, and which of them it leaves."""
+        """Return the words of (states, calls) that the device computes, and which calls it leaves to the processor."""
         outputs = np.zeros((len(table), self.calls, self._returns, 32), dtype=np.uint8)
         missing = np.ones((len(table), self.calls), dtype=np.bool_)
         if device is not None:
@@ -131,7 +133,7 @@ class Grid:
             check_specialised(self.fork.specialise)
 
     def _scenarios(self, columns: Sequence[Any]) -> tuple[int, Limbs]:
-        """Return how many there are, and their words as limbs, lowest first."""
+        """Return the number of states, and their words as limbs, lowest first."""
         wanted = len(self._slots) + self._timestamp
         if len(columns) != wanted:
             raise UsageError(
@@ -143,7 +145,7 @@ class Grid:
         return rows, limbs_of(np.stack(words, axis=1)) if words else np.zeros((rows, 0), dtype=np.uint64)
 
     def _explore_some(self, table: Limbs) -> None:
-        """Record the paths that calls take under the most different scenarios."""
+        """Record the paths that calls take in the most different states."""
         if not self._slots and not self._timestamp:
             return
         some = spread(self.calls, EXPLORED_CALLS)
@@ -157,7 +159,7 @@ class Grid:
         builder, calls, own, reads = self._recorder.path(number, self.fork._evm, self._words, self._known)
         if not len(calls):
             return
-        # A path that reads nothing of a scenario gives the same under each of them.
+        # A path that reads no slot of the states has equal outputs in all of them.
         scenarios = columns_of(table, reads) if reads else None
         sample = sampled(own, table[extremes(table)], reads)
         flags, found = run_code(builder.device([word for word, _ in reads], [], sample), own, scenarios, device)
@@ -170,7 +172,7 @@ class Grid:
 
     @contextmanager
     def _under(self, scenario: Limbs) -> Iterator[None]:
-        """Have the state of one scenario for a while."""
+        """Context in which the fork has one of the states."""
         values = [int.from_bytes(word.astype("<u8").tobytes(), "little") for word in scenario.reshape(-1, 4)]
         with self.fork.snapshot():
             for (place, slot), value in zip(self._slots, values, strict=False):
@@ -180,7 +182,7 @@ class Grid:
             yield
 
     def _by_processor(self, scenario: Limbs, calls: NDArray[np.int64], *, check: bool) -> NDArray[np.uint8]:
-        """Call the view under one scenario without a device."""
+        """Execute calls in one state, without a device."""
         holes = {offset: self._words[calls, at] for at, offset in enumerate(self._offsets)}
         with self._under(scenario):
             columns = views.call_words(
@@ -201,7 +203,7 @@ class Grid:
 def run_code(
     code: _kernel.DeviceCode, table: Limbs, scenarios: Limbs | None, device: str
 ) -> tuple[NDArray[np.uint8], Limbs]:
-    """Run rows on a device; a device that is not there is a `UsageError`."""
+    """Run rows on a device; raise `UsageError` if it is missing."""
     try:
         flags, found, _ = code.run(table, scenarios, device)
         return flags, found
@@ -220,7 +222,7 @@ def call_many_on(
     check: bool,
     threads: int | None,
 ) -> Sequence[bytes | None]:
-    """`call_many` with a device for the calls whose path it knows; the processor makes the others.
+    """`call_many` with a device for calls on recorded paths; the processor executes the others.
 
     The calls are of one function, with the same number of words. A path has one length of outputs, so that one call of
     it on the processor tells whether the device's words are the whole output.
@@ -240,7 +242,7 @@ def call_many_on(
     rows = np.flatnonzero(left).tolist()
     answers: list[bytes | None] = [each.tobytes() for each in found[0].reshape(len(datas), 32 * words)]
     others = _on_processor(fork, to, [datas[row] for row in rows], sender, gas, threads)
-    if check and None in others:  # again, for an error with the number of the call
+    if check and None in others:  # repeat, for an error with the index of the call
         return views.call_many(fork, to, datas, sender, gas, check=True, threads=threads, verify=False)
     for row, answer in zip(rows, others, strict=True):
         answers[row] = answer

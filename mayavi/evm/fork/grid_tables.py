@@ -1,4 +1,4 @@
-"""Tables of a grid: words as limbs, and the rows that show how its values differ."""
+"""Tables of a grid: words as limbs, and samples of its states."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 Limbs = NDArray[np.uint64]
 EXPLORED_SCENARIOS = 4
-"""Scenarios that are looked at before a run, besides the extremes of each column."""
+"""Most states explored before a run, besides the extremes of each column."""
 SAMPLED_CALLS = 16
-"""Calls whose values say how wide the words of a path are."""
+"""Most calls whose values show how wide the words of a path are."""
 
 
 def spread(count: int, most: int) -> NDArray[np.int64]:
@@ -20,7 +20,7 @@ def spread(count: int, most: int) -> NDArray[np.int64]:
 
 
 def extremes(table: Limbs) -> NDArray[np.int64]:
-    """Return the scenarios in which a column is lowest or highest, and some others."""
+    """Return the states in which a column is lowest or highest, and some others."""
     found = set(spread(len(table), EXPLORED_SCENARIOS).tolist())
     for column in range(0, table.shape[1], 4):
         words = np.lexsort(table[:, column : column + 4].T)
@@ -50,6 +50,6 @@ def words_of(limbs: Limbs) -> NDArray[np.uint8]:
 
 
 def columns_of(table: Limbs, reads: Sequence[tuple[int, int]]) -> Limbs:
-    """Return the columns of the scenarios that a path reads; all of them if it reads none."""
+    """Return the columns of the states that a path reads; all of them if it reads none."""
     columns = [table[:, 4 * column : 4 * column + 4] for _, column in reads]
     return np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else table

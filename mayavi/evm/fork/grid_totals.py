@@ -1,4 +1,4 @@
-"""Sums over the calls of a grid, added up where the calls run: `Grid.totals`."""
+"""Sums over the calls of a grid, computed where the calls run: `Grid.totals`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COMPILERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Number that is computed from the words of a call: the same on a device and on the processor."""
+    """Number computed from the words of a call, equal on a device and on the processor."""
 
     node: Callable[[Any, Sequence[int]], int]
     """Node of a function, from its builder and the nodes of the words."""
@@ -32,19 +32,19 @@ class Measure:
 
 
 class Added:
-    """Sums of measures, of each scenario; and what is left to the processor."""
+    """Sums of measures by state, and the calls left to the processor."""
 
     def __init__(self, scenarios: int, calls: int, measures: int) -> None:
         self._calls = calls
         self._sums = np.zeros((measures, scenarios, LIMBS), dtype=np.uint64)
         self._accepted = np.zeros(scenarios, dtype=np.uint64)
         self._never = np.ones(calls, dtype=np.bool_)
-        """Calls that are on no recorded path, whatever the scenario."""
+        """Calls that are on no recorded path in any state."""
 
     def add_paths(
         self, paths: Iterable[Any], measures: Sequence[Measure], returns: int, table: Limbs, device: str
     ) -> None:
-        """Add up every path over its calls under all scenarios."""
+        """Add the sums of every path, over its calls in all states."""
         sums, some = [(returns + at, LIMBS) for at in range(len(measures))], table[extremes(table)]
         ready = []
         for builder, calls, own, reads in paths:
@@ -66,21 +66,21 @@ class Added:
             raise explained(error) from None
 
     def _add(self, planes: NDArray[np.uint64]) -> None:
-        """Add what a path found: accepted calls, a digest that nobody needs here, and the limbs of each sum."""
+        """Add the sums of a path: accepted calls, a digest (ignored), and the limbs of each sum."""
         self._accepted += planes[0]
         for at, sums in enumerate(self._sums):
             first = 2 + LIMBS * at
             add_limbs(sums, planes[first : first + LIMBS].T)
 
     def left(self) -> Iterator[tuple[int, NDArray[np.int64], bool]]:
-        """Scenarios that miss calls: which ones, and whether they are all calls, because some left their path."""
+        """States with missing calls: the calls, and whether these are all calls, because some left their path."""
         never, everything = np.flatnonzero(self._never), np.arange(self._calls)
         whole = self._accepted + np.uint64(len(never)) != np.uint64(self._calls)
         for scenario in range(len(whole)) if len(never) else np.flatnonzero(whole).tolist():
             yield scenario, everything if whole[scenario] else never, bool(whole[scenario])
 
     def replace(self, scenario: int, sums: Sequence[int], *, whole: bool) -> None:
-        """Take sums of the processor: those of all calls, or those of the calls on no path, which are added."""
+        """Replace sums by the processor's of all calls, or, unless `whole`, add those of the calls on no path."""
         for own, value in zip(self._sums, sums, strict=True):
             limbs = np.array([[(value >> 64 * at) & (2**64 - 1) for at in range(LIMBS)]], dtype=np.uint64)
             if whole:
@@ -89,7 +89,7 @@ class Added:
                 add_limbs(own[scenario : scenario + 1], limbs)
 
     def words(self) -> list[Words]:
-        """Sums of each measure, one word for each scenario."""
+        """Sums of each measure, one word for each state."""
         return [Words(words_of(sums)[:, 0]) for sums in self._sums]
 
 
@@ -104,7 +104,7 @@ def add_limbs(sums: Limbs, more: Limbs) -> None:
 
 
 def whole_sum(values: NDArray[Any]) -> int:
-    """Add up unsigned integers, exactly."""
+    """Sum unsigned integers exactly."""
     if values.dtype == object:
         return sum(values.tolist())
     wide = values.astype(np.uint64)

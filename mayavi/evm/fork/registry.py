@@ -10,10 +10,12 @@ from mayavi.errors import StateError, UsageError
 
 
 class Snapshot:
-    """Snapshot of a fork's state. As a context manager it reverts on exit, also after an exception.
+    """Snapshot of a fork's state.
 
-    with fork.snapshot():
-        fork.send(...)      # gone after the block
+    As a context manager it reverts on exit, also after an exception.
+
+        with fork.snapshot():
+            fork.send(...)      # gone after the block
     """
 
     __slots__ = ("_registry", "id", "marker")
