@@ -1,17 +1,17 @@
 """Intervals of means over one time series, whose neighbouring values depend on each other for an unknown time.
 
 The series is cut into consecutive blocks, and the mean of each block counts as one value. If the dependence lasts
-longer than a block, these values are alike, and their spread says too little about the error of the mean. A test for
-that would make it worse: the series that pass are those that look calm by luck. So no interval is withheld, but every
-one is as wide as the dependence that the blocks cannot rule out:
+longer than a block, block means are correlated and their spread understates the error. A test for that would select
+series that look calm by chance. So no interval is withheld; each is as wide as the dependence that the blocks cannot
+rule out:
 
 - The correlation of neighbouring blocks is replaced by the upper end of its own confidence interval, and the blocks are
-  taken for a first-order autoregression with that correlation.
+  modelled as a first-order autoregression with that correlation.
 - The same is done with blocks that are twice, four times, … as long, as far as there are eight of them, and the widest
   interval counts. Long ones show a slow drift that is weak beside the noise of a short block.
 
-Terms of two series that are cut alike can be subtracted, so differences stay paired. A difference is taken to depend on
-its past at least as much as the two series are estimated to.
+Terms of two series that are cut alike can be subtracted, so differences stay paired. The difference is assumed to be
+at least as autocorrelated as each of the two series.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from mayavi.statistics.means import FEWEST_RUNS, mean_distances, mean_of
 Floats = NDArray[np.float64]
 
 FEWEST_LONG_BLOCKS = 8
-"""Fewest blocks of a multiple of the block length whose spread is looked at."""
+"""Fewest longer blocks whose spread is used."""
 MOST_ALIKE = 0.999
-"""Largest correlation of neighbouring blocks that is allowed for: the interval is 45 times as wide."""
+"""Largest assumed correlation of neighbouring blocks: the interval is 45 times as wide."""
 ERRORS, ERRORS_OF_LONG_BLOCKS = 2.0, 1.0
-"""Standard errors from the estimated correlation to the one that is allowed for."""
+"""Standard errors between the estimated correlation and the assumed one."""
 
 
 def block_count(length: int, block: int) -> int:

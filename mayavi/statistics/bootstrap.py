@@ -5,8 +5,8 @@ bootstrapped: episodes are resampled with replacement, and the percentiles of th
 Student's t, are the interval. Paired differences are estimated from the differences, so pairs stay together. The random
 stream is seeded by name: the same rewards give the same intervals on every machine.
 
-Trainings of several seeds are pooled: the interval over episodes is widened by that over trainings, side by side in
-squares, because both add to the error.
+Trainings of several seeds are pooled: half-widths over episodes and over trainings are added in squares, because both
+add to the error.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ class Bootstrap:
     resamples: int = RESAMPLES
     confidence: float = CONFIDENCE
     independent_episodes: int | None = None
-    """Number of non-overlapping episodes, or None if all are independent. An interval is no shorter than that of so
-    many values, because overlapping windows of one history add little evidence."""
+    """Number of non-overlapping episodes, or None if all are independent. An interval is no shorter than that of this
+    number of independent values: overlapping windows of one history add little evidence."""
 
     def __post_init__(self) -> None:
         if self.resamples < 100:
             raise UsageError(f"{self.resamples} resamples are too few", "give at least 100")
         if not 0 < self.confidence < 1:
-            raise UsageError(f"a confidence of {self.confidence} is not possible", "give one between 0 and 1: 0.95")
+            raise UsageError(f"a confidence of {self.confidence} is not valid", "give one between 0 and 1: 0.95")
 
     def estimate(self, values: Floats, statistic: Statistic = mean) -> Estimate:
         """Estimate `statistic` of `values`, which hold one value per episode."""

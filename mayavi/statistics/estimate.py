@@ -18,7 +18,7 @@ class Estimate:
     """Estimated value with its confidence interval.
 
     A bound that the sample does not support is None. `runs_needed` is the number of runs that would support both
-    bounds, approximate for means; it is None if both are there, or if no number can be told.
+    bounds, approximate for means; it is None if both are there, or if it cannot be estimated.
     """
 
     value: float
@@ -57,14 +57,14 @@ class Estimate:
         bound = "an interval" if self.low is self.high else "an upper bound" if self.high is None else "a lower bound"
         about = "about " if self.low is self.high else ""
         if self.runs_needed is None:
-            return f"{unit} with other outcomes are needed for {bound}"
+            return f"{unit} with different outcomes are needed for {bound}"
         return f"{about}{self.runs_needed:,} {unit} are needed for {bound}"
 
 
 def check_confidence(confidence: float) -> float:
     """Return `confidence`; raise `UsageError` unless it lies between 0 and 1."""
     if not 0 < confidence < 1:
-        raise UsageError(f"a confidence of {confidence} is none", "it lies between 0 and 1: 0.95")
+        raise UsageError(f"a confidence of {confidence} is not valid", "it lies between 0 and 1: 0.95")
     return confidence
 
 
@@ -74,5 +74,7 @@ def outcomes(values: Iterable[float]) -> NDArray[np.float64]:
     if not len(sample):
         raise UsageError("there is nothing to summarise", "a summary needs at least one finished run")
     if not np.isfinite(sample).all():
-        raise UsageError(f"{sample[~np.isfinite(sample)][0]} is no outcome", "every figure of a run is a finite number")
+        raise UsageError(
+            f"{sample[~np.isfinite(sample)][0]} is not a finite outcome", "every figure of a run is a finite number"
+        )
     return sample

@@ -38,7 +38,7 @@ def exact_mean(values: Floats) -> float:
 def estimate_mean(
     values: Iterable[float], confidence: float = CONFIDENCE, *, independent: int | None = None
 ) -> Estimate:
-    """Mean with its interval, or without one where none can be trusted.
+    """Estimate the mean, with an interval where the sample supports one.
 
     `independent` is the number of independent values among them, if fewer than all.
     """
@@ -74,7 +74,7 @@ def mean_distances(
 ) -> tuple[Floats, Floats]:
     """Distances of the bounds below and above the mean of each sample along the last axis; NaN where none is shown.
 
-    The vectorised form of `estimate_mean`: same rule, same bounds, without those at zero of one-sided outcomes.
+    Vectorised `estimate_mean`: the same rules and bounds, but not clipped at zero for samples of one sign.
     """
     length = samples.shape[-1]
     count = length if independent is None else min(length, independent)
@@ -84,7 +84,7 @@ def mean_distances(
     away = samples - samples.mean(axis=-1, keepdims=True)
     ordered = np.sort(samples, axis=-1)
     equal = (ordered[..., length - FEWEST_DIFFERENT :] == ordered[..., :FEWEST_DIFFERENT]).any(axis=-1)
-    away = np.where(equal[..., None], np.arange(float(length)), away)  # any spread will do: not shown
+    away = np.where(equal[..., None], np.arange(float(length)), away)  # placeholder spread; masked below
     skewness = _skewness(away)
     shown = ~equal & (np.abs(skewness) <= MOST_SKEWED * math.sqrt(count))
     below, above = _distances(away, skewness, count, confidence)
@@ -120,6 +120,6 @@ def _skewness(away: Floats) -> Floats:
 
 
 def rounded_up(number: float) -> int:
-    """Round up to two digits: the number of runs needed is a rough one."""
+    """Round up to two significant digits: the number of runs is an estimate."""
     unit: int = 10 ** max(0, math.floor(math.log10(number)) - 1)
     return math.ceil(number / unit) * unit

@@ -12,12 +12,14 @@ from mayavi.statistics.estimate import CONFIDENCE, Estimate, check_confidence
 
 @lru_cache(maxsize=4096)
 def estimate_share(successes: float, count: int, confidence: float = CONFIDENCE) -> Estimate:
-    """Probability of an event that `successes` of `count` runs had.
+    """Estimate the probability of an event that occurred in `successes` of `count` runs.
 
     A tie counts as half a success. Half successes are rounded outwards, which never shortens the interval.
     """
     if count < 1 or not 0 <= successes <= count:
-        raise UsageError(f"{successes} of {count} runs are no share", "from none to all of at least one run")
+        raise UsageError(
+            f"{successes} of {count} runs is not a valid share", "give at least one run, and 0 to all of them"
+        )
     tail = (1 - check_confidence(confidence)) / 2
     fewest, most = math.floor(successes), math.ceil(successes)
     low = beta_quantile(tail, fewest, count - fewest + 1) if fewest else 0.0

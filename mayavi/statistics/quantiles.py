@@ -5,8 +5,8 @@ and DuckDB's `quantile_cont`). The bounds are outcomes. The number of outcomes a
 the ranks of the bounds follow from the number of runs alone, whatever the distribution; ties only widen the coverage.
 
 The error, 5 %, is split evenly between the bounds where the sample allows it. Where it does not, the bound on the side
-of the tail takes what it needs: 59 runs have an upper bound of p95, because the largest of 59 exceeds it with 95 %.
-With fewer runs there is no upper bound, and the lower one takes the whole error.
+of the tail takes what it needs: 59 runs have an upper bound of p95, because the largest of 59 exceeds it with a
+probability of 95 %. With fewer runs there is no upper bound, and the lower one takes the whole error.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def quantile_ranks(count: int, share: float, confidence: float = CONFIDENCE) -> 
 
 @lru_cache(maxsize=4096)
 def lower_rank(count: int, share: float, confidence: float = CONFIDENCE) -> int | None:
-    """Rank of the outcome that bounds a quantile from below, if no upper bound is asked for."""
+    """Rank of the one-sided lower bound of a quantile."""
     return _lower_rank(count, share, 1 - check_confidence(confidence))
 
 

@@ -87,7 +87,7 @@ def test_shares_out_of_range_are_refused() -> None:
         quantile_ranks(10, 1.0)
     with pytest.raises(UsageError, match="nothing to summarise"):
         quantile([], 0.5)
-    with pytest.raises(UsageError, match="nan is no outcome"):
+    with pytest.raises(UsageError, match="nan is not a finite outcome"):
         estimate_quantile([1.0, math.nan], 0.5)
 
 

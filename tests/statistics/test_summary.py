@@ -85,7 +85,11 @@ def test_a_column_more_changes_no_other_and_no_generator_is_touched() -> None:
 
 @pytest.mark.parametrize(
     ("values", "words"),
-    [([], "nothing to summarise"), ([1.0, math.nan], "nan is no outcome"), ([math.inf], "inf is no outcome")],
+    [
+        ([], "nothing to summarise"),
+        ([1.0, math.nan], "nan is not a finite outcome"),
+        ([math.inf], "inf is not a finite outcome"),
+    ],
 )
 def test_what_cannot_be_summarised_is_refused(values: list[float], words: str) -> None:
     with pytest.raises(UsageError, match=words):
