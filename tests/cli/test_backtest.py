@@ -96,7 +96,7 @@ def test_a_real_market_from_one_file_and_from_columns(run_mayavi, past: Path) ->
             "`mayavi train` makes one",
         ),
         (("rwa", "--episodes", "0"), 2, "a backtest of 0 episodes is none", "from one to"),
-        (("rwa", "--min-distinct", "1"), 2, "a claim from 1 trajectories is none", "two at least"),
+        (("rwa", "--min-distinct", "1"), 2, "a minimum of 1 distinct trajectories is too low", "at least 2"),
         (("rwa", "--against", "momentun", "--episodes", "2"), 2, "unknown strategy 'momentun'", "mean 'momentum'?"),
         (("rwa", "--split", "tst"), 2, "unknown split 'tst'", "did you mean 'test'?"),
         (("rwa", "--set", "horizn=3"), 2, "has no setting 'horizn'", "did you mean 'horizon'?"),

@@ -17,7 +17,9 @@ MINIMUM_DISTINCT = 20
 def check_minimum(distinct: int) -> None:
     """Raise `UsageError` for fewer than two trajectories."""
     if distinct < 2:
-        raise UsageError(f"a claim from {distinct} trajectories is none", "two at least; the default is 20")
+        raise UsageError(
+            f"a minimum of {distinct} distinct trajectories is too low", "give at least 2; the default is 20"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +59,14 @@ def judged(
             return Verdict(
                 "saturated",
                 f"{every} windows of one history, into which {fit}, and a claim needs {minimum:,}:"
-                " windows that overlap are no new evidence",
+                " overlapping windows add no evidence",
             )
         if distinct == episodes:
             return Verdict("saturated", f"{every} too few: a claim needs {minimum:,} distinct trajectories")
         played = "1 distinct trajectory" if distinct == 1 else f"{distinct:,} distinct trajectories"
         return Verdict(
             "saturated",
-            f"{every} {played}, and a claim needs {minimum:,}: the same course of events again is no new evidence",
+            f"{every} {played}, and a claim needs {minimum:,}: repeating a trajectory adds no evidence",
         )
     if equal == episodes:
         return Verdict(

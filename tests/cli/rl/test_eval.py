@@ -67,7 +67,11 @@ def test_the_fixed_state_is_saturated_whatever_the_number_of_episodes(run_mayavi
         (("-", "--env", "aave", "--split", "tst"), "unknown split 'tst'", "did you mean 'test'?"),
         (("-", "--env", "aave", "--set", "strat=fixed"), "has no setting 'strat'", "did you mean 'start'?"),
         (("-", "--env", "aave", "--search", "beem"), "unknown search 'beem'", "did you mean 'beam'?"),
-        (("-", "--env", "aave", "--min-distinct", "1"), "1 trajectories is none", "two at least"),
+        (
+            ("-", "--env", "aave", "--min-distinct", "1"),
+            "a minimum of 1 distinct trajectories is too low",
+            "at least 2",
+        ),
         (("-", "--env", "aave", "--checkpoints", "all"), "baselines have no checkpoints", "name a training run"),
         (("-", "--env", "aave", "--source", "moon"), "unknown source 'moon'", "a world is"),
         (("-",), "comparing baselines needs an environment", "mayavi eval - --env aave"),
