@@ -52,12 +52,13 @@ class RowsEnv(ABC, Generic[C]):
 
     and provides
 
-    - `start(rows, rngs)`: put `rows` where their episodes start;
+    - `start(rows, rngs)`: reset `rows` to the start of their episodes;
     - `apply(actions, live)`: step all `live` rows in one call, and leave the others unchanged;
     - `observe()`, `rewards()` and `exact()`: outcome of the last call, for all rows.
 
     An environment of several agents sets `role_names` and provides `roles` and `acting()` instead of the two spaces.
-    Its actions and observations are mappings by role. Its rewards and ends are (rows, agents); see `roles.py`.
+    Its actions and observations are mappings by role; see `roles.py`. Rewards and terminations have shape
+    (rows, agents).
 
     All Python state of rows is in the arrays of `columns`, whose first axis is the row, so that rows can be copied.
     """
@@ -70,7 +71,7 @@ class RowsEnv(ABC, Generic[C]):
     render_modes: ClassVar[tuple[str, ...]] = MODES
     """Supported render modes; an environment that adds `human` provides `line`."""
     info_names: ClassVar[dict[str, tuple[str, ...]]] = {}
-    """By figure of `exact` that is a list: the names of its entries, by which infos show them."""
+    """For each figure of `exact` that is a list: names of its entries, the keys in infos."""
     takes_world: ClassVar[bool] = False
     """Whether the constructor takes a `world`."""
 
@@ -150,7 +151,7 @@ class RowsEnv(ABC, Generic[C]):
 
     @abstractmethod
     def start(self, rows: Rows, rngs: Sequence[np.random.Generator]) -> None:
-        """Put `rows`, in ascending order, at the start of their episodes; `rngs` holds one RNG for each of them."""
+        """Reset `rows`, in ascending order, to the start of their episodes; `rngs` holds one RNG per row."""
 
     @abstractmethod
     def apply(self, actions: Any, live: NDArray[np.bool_]) -> None:
@@ -285,7 +286,7 @@ class RowsEnv(ABC, Generic[C]):
     def _advance_agents(
         self, actions: Any, alive: NDArray[np.bool_]
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_], dict[str, NDArray[Any]]]:
-        """`_advance` for several roles: agents that no longer act get no reward and no end."""
+        """`_advance` for several roles: agents that no longer act get no reward and no termination."""
         acting = self.acting() & alive[:, None]
         played = self._clip_by_role(actions, acting)
         self.apply(played, alive)
@@ -311,7 +312,7 @@ class RowsEnv(ABC, Generic[C]):
         return played
 
     def remember(self) -> None:
-        """Record `curves` at every step of the episodes that begin from now on, for pictures."""
+        """Record `curves` at every step of the episodes that begin from now on, for rendering."""
         self._records_curves = True
 
     def _record_curves(self, places: Rows, rewards: Floats | None = None) -> None:

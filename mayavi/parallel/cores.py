@@ -1,4 +1,4 @@
-"""Cores of this machine. Light to import: a single run needs no worker processes."""
+"""Cores of this machine. A module of its own, because single runs do not import `processes`."""
 
 from __future__ import annotations
 

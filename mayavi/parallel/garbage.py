@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def collected_once() -> Iterator[None]:
-    """Pause garbage collection inside the context and collect once at its end, without visiting older objects.
+    """Pause garbage collection inside; collect once at the end, without visiting older objects.
 
-    If the process has frozen objects itself, nothing more is frozen, and theirs stay frozen.
+    If `gc.freeze` was called before, nothing more is frozen, and those objects stay frozen.
     """
     if not gc.isenabled():
         yield

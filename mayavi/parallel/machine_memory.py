@@ -9,7 +9,7 @@ _MEMINFO = Path("/proc/meminfo")
 
 
 def machine_memory() -> tuple[int, int]:
-    """Bytes that are free for new work, and all bytes; all are taken for free where the system does not say."""
+    """Available and total memory in bytes; both are the total where /proc/meminfo is missing."""
     try:
         lines = _MEMINFO.read_text(encoding="ascii").splitlines()
         sizes = {name: int(rest.split()[0]) * 1024 for name, _, rest in (line.partition(":") for line in lines)}

@@ -159,7 +159,7 @@ def _count_attempt(attempts: dict[int, int], worker: Worker) -> None:
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
     raise WorkerError(
         f"two worker processes died while they worked on {worker.task}, the last with {how}",
-        "a process killed by signal 9 often ran out of memory: fewer --jobs need less",
+        "signal 9 often means out of memory: fewer --jobs need less",
     )
 
 

@@ -1,6 +1,6 @@
 """Connect to a Ray cluster, and fail within seconds if it is unreachable.
 
-Ray itself retries a dead address for many minutes; a plain TCP connection first finds out at once.
+Ray itself retries a dead address for many minutes, so try a plain TCP connection first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def join_cluster(ray: Any, address: str) -> None:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise WorkerError(
             f"no Ray cluster answers at '{address}': {first[:1].lower()}{first[1:].rstrip('.')}",
-            "`ray start --head` starts one and says its address; `auto` finds the one on this machine",
+            "`ray start --head` starts one and prints its address; `auto` finds the one on this machine",
         ) from None
 
 

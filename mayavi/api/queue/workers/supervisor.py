@@ -251,7 +251,7 @@ class Supervisor:
                 job,
                 "failed",
                 f"the worker process died {job.attempts} times while it executed the job, the last time with {how}\n"
-                "a process killed by signal 9 often ran out of memory: give it fewer agents or steps",
+                "signal 9 often means out of memory: use fewer agents or steps",
             )
         else:
             self.queue.requeue(job.job_id, f"the worker process died with {how}")
