@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--cases", default="../shared", type=Path)
     options = parser.parse_args()
     print("| day | events | per account | blocks with one | most in a block | of one liquidator: one | most "
-          "| most liquidators in a block | liquidators | share of the first |")  # fmt: skip
+          "| most liquidators in a block | liquidators | share of the most active |")  # fmt: skip
     print(f"|---|{'---:|' * 9}", flush=True)
     if options.cases.is_dir():
         for name, events in recorded(options.cases):
