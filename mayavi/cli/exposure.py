@@ -48,7 +48,7 @@ def exposure(
         typer.Option(
             "--device",
             metavar="cpu|cuda|emulated",
-            help="Where accounts are valued: cpu, a GPU (cuda, cuda:1, …), or emulated: as a GPU does, slowly.",
+            help="Where to value accounts: cpu, a GPU (cuda, cuda:1, …), or emulated: GPU code on the CPU, slowly.",
         ),
     ] = "cpu",
     chain: ChainOption = None,

@@ -26,7 +26,7 @@ LONGEST_NAME = 80
 
 @app.command("create")
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whom or what the key is for.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Person or program that the key is for.")],
     scope: Annotated[
         Literal["read", "full"], typer.Option("--scope", help="`read` sees runs and results, `full` also changes.")
     ] = "read",

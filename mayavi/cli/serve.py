@@ -56,7 +56,9 @@ def serve(
     proxy_headers: Annotated[
         str | None,
         typer.Option(
-            "--proxy-headers", metavar="ADDRESSES", help="Believe X-Forwarded-* of these proxies: 10.0.0.1,10.0.1.0/24."
+            "--proxy-headers",
+            metavar="ADDRESSES",
+            help="Trust X-Forwarded-* from these proxies: 10.0.0.1,10.0.1.0/24.",
         ),
     ] = None,
 ) -> None:

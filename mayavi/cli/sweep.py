@@ -46,7 +46,7 @@ UntilOption = Annotated[
     typer.Option(
         "--until",
         metavar='"VaR ±10%"',
-        help="Add seeds until this is known: VaR, LaR, ES, mean(FIGURE), p95(FIGURE); +- is ± too.",
+        help="Add seeds until this precision is reached: VaR, LaR, ES, mean(FIGURE), p95(FIGURE); +- may replace ±.",
     ),
 ]
 
@@ -56,12 +56,12 @@ def sweep(
     seeds: SeedsOption = None,
     until: UntilOption = None,
     most: Annotated[
-        int | None, typer.Option("--most", metavar="N", help="Most seeds of --until; by default 10,000.")
+        int | None, typer.Option("--most", metavar="N", help="Most seeds with --until; by default 10,000.")
     ] = None,
     jobs: JobsOption = None,
     grid: Annotated[
         list[str] | None,
-        typer.Option("--grid", metavar="A.B=1,2,3", help="Several values of a key; repeated, all combinations."),
+        typer.Option("--grid", metavar="A.B=1,2,3", help="Several values of a key; if repeated, all combinations."),
     ] = None,
     chain: ChainOption = None,
     steps: StepsOption = None,

@@ -123,7 +123,7 @@ def in_parts() -> Iterator[Callable[[str], Advance]]:
 
 
 def _on_terminal() -> bool:
-    """Whether standard output shares the terminal of the bar: only then it is written above the bar, else as it is."""
+    """Whether standard output is the terminal that shows the bar; only then is output printed above it."""
     return is_terminal(sys.stdout)
 
 
@@ -155,7 +155,7 @@ class Forecast:
         self._print(f"{how}, about {left} left")
 
     def finish(self) -> None:
-        """Print the last count, if an earlier one was printed: no line that time is left stands last."""
+        """Print the last count if one was printed before, so that no estimate of the time left ends the output."""
         if self.reported:
             self._print(f", after {duration(time.monotonic() - self.began)}")
 

@@ -1,4 +1,4 @@
-"""Options `--specialise` and `--stats`, and what they print: how much of a run, training or evaluation was replayed."""
+"""Options `--specialise` and `--stats`, and the statistics of replays that they print."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SpecialiseOption = Annotated[
     typer.Option(
         "--specialise",
         metavar="off|on|check",
-        help="Replay known paths, or compare each replay too; by default MAYAVI_SPECIALISE, or on. No result depends"
-        " on it.",
+        help="Mode of specialised execution; `check` verifies every replay. By default MAYAVI_SPECIALISE, or on. No"
+        " result depends on it.",
     ),
 ]
-StatsOption = Annotated[bool, typer.Option("--stats", help="Print how much was replayed, and what was not.")]
+StatsOption = Annotated[bool, typer.Option("--stats", help="Print statistics of specialised execution.")]
 
 SHOWN_GUARDS = 5
 

@@ -56,9 +56,7 @@ def evaluate(
     models: ModelsOption = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", metavar="FILE", help="Write the result here too, beside the folder of the run or of the models."
-        ),
+        typer.Option("--output", metavar="FILE", help="Also write the result to this file."),
     ] = None,
     threads: Annotated[int | None, typer.Option("--threads", help="Kernel threads; no result depends on it.")] = None,
     specialise: SpecialiseOption = None,

@@ -39,8 +39,8 @@ DeviceOption = Annotated[
     typer.Option(
         "--device",
         metavar="auto|cpu|cuda|emulated",
-        help="Device of the network, by default a GPU if there is one; cuda with fast: of the environment too. "
-        "emulated, with fast: the same without a GPU, slowly.",
+        help="Device of the network; by default a GPU if available. With fast, cuda also runs the environment there; "
+        "emulated does the same on the CPU, slowly.",
     ),
 ]
 RecurrentOption = Annotated[bool, typer.Option("--recurrent", help="Train a policy with memory (LSTM); ppo only.")]
@@ -66,7 +66,7 @@ ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue a run fro
 RolloutsOption = Annotated[
     Path | None,
     typer.Option(
-        "--rollouts", metavar="FILE", help="With cql: recorded rollouts; environment and its settings are theirs."
+        "--rollouts", metavar="FILE", help="With cql: file of recorded rollouts, which also sets the environment."
     ),
 ]
 EvalOption = Annotated[
@@ -83,11 +83,15 @@ RayOption = Annotated[
 ]
 GridOption = Annotated[
     list[str] | None,
-    typer.Option("--grid", metavar="KEY=A,B,…", help="Train several values of a setting; repeated, all combinations."),
+    typer.Option(
+        "--grid",
+        metavar="KEY=A,B,…",
+        help="Train with several values of a setting; if repeated, with all combinations.",
+    ),
 ]
 SeedsOption = Annotated[
     str | None, typer.Option("--seeds", metavar="0:5", help="Train with each of these seeds: 0:5, 1,2,5 or both.")
 ]
 JobsOption = Annotated[
-    int | None, typer.Option("--jobs", metavar="N", help="With --grid or --seeds: trainings at a time.")
+    int | None, typer.Option("--jobs", metavar="N", help="With --grid or --seeds: number of trainings in parallel.")
 ]
