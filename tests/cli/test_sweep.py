@@ -243,7 +243,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[s
         (["--seeds", "x"], "'x' names no seeds"),
         (["--seeds", str(2**63)], "is out of range"),
         ([], "--seeds"),
-        (["--until", "VaR 10%"], "'VaR 10%' is no target of a sweep"),
+        (["--until", "VaR 10%"], "'VaR 10%' is not a valid target of a sweep"),
         (["--until", "VaR ±10%", "--most", "50", "--seeds", "0:60"], "a budget of 50 runs is less than the 60 seeds"),
         (["--seeds", "0:4", "--most", "50"], "a budget without a target"),
         (["--seeds", "0:4", "--grid", "agents.borrowers.count"], "is no axis of a grid"),

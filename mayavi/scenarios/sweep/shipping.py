@@ -1,6 +1,7 @@
 """Send scenarios to nodes of a cluster together with the code of their own agents and protocols.
 
-Nodes have neither our files nor our folder. Plain files travel as text; packages must be installed in the same version.
+Nodes have neither our files nor our folder. Source files are sent as bytes; packages must be installed in the same
+version.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class ShippedScenarios:
 
 
 def ship(scenarios: Sequence[Scenario]) -> ShippedScenarios:
-    """Pack scenarios with the source files of code that no package installs."""
+    """Pack scenarios with the source files of code that is not in an installed package."""
     files: dict[str, bytes] = {}
     versions: dict[str, str] = {}
     for each in scenarios:

@@ -149,7 +149,7 @@ def run_sweep(request: SweepRequest, listener: SweepListener | None = None) -> S
 
 
 def _run_until(request: SweepRequest, target: Target, listener: SweepListener) -> Sweep:
-    """Add seeds until the target is reached. A first run alone shows whether the scenario has the figure."""
+    """Add seeds until the target is reached. The first seed runs alone, to fail early if the figure is missing."""
     began, executed, count = time.monotonic(), 0, 1
     while True:
         plan = plan_of(request, more_seeds(request.seeds, count))
@@ -244,7 +244,7 @@ def plan_of(request: SweepRequest, seeds: Sequence[int] | None = None) -> Plan:
     world = request.world
     identity: dict[str, object] = {"world": world.open().digest(), "source": world.kind, "version": mayavi.__version__}
     if plugins := [found for each in request.scenarios if (found := plugin_versions(each.config))]:
-        identity["plugins"] = plugins  # other code of an agent is another sweep
+        identity["plugins"] = plugins  # changed plugin code makes another sweep
     start = None if request.until is None else request.seeds
     texts = [each.text for each in request.scenarios]
     plan = make_plan(texts, request.points, request.seeds if seeds is None else seeds, identity, start=start)

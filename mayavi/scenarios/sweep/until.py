@@ -1,9 +1,8 @@
 """Precision target of a sweep: `VaR ±10%`, `mean(bad_debt) ±5%`.
 
-A sweep with a target adds seeds until half the width of an interval is at most that share of its value. Looking at an
-interval repeatedly, and stopping when it is short, makes it cover less than it says. So every interval of such a sweep
-is a 97 % interval and stated as 95 %, which is what it covers at the stop: docs/concepts/intervals.md has the measured
-coverage.
+A sweep with a target adds seeds until half the width of an interval is at most that share of its value. Checking an
+interval repeatedly, and stopping when it is short, lowers its coverage. So every interval of such a sweep is computed
+at 97 % and stated as 95 %, which is its coverage at the stop: docs/concepts/intervals.md has the measurements.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ _LEAST_GROWTH, _MOST_GROWTH = 1.25, 2.0
 _SHORT = {"VaR": ("p95", "bad_debt"), "LaR": ("p95", "liquidated"), "ES": ("expected_shortfall", "bad_debt")}
 _STATISTICS = {"mean": "mean", **{name: name for name in QUANTILES}, "ES": "expected_shortfall"}
 _FORM = re.compile(r"(?P<what>\w+)\s*(\((?P<figure>[^()]+)\))?\s*(±|\+/?-)\s*(?P<percent>\d+(\.\d+)?)\s*%")
-_HOW = 'write "VaR ±10%", "LaR ±10%", "ES ±20%", "mean(bad_debt) ±5%" or "p95(liquidated) ±10%"; +- is ± too'
+_HOW = 'write "VaR ±10%", "LaR ±10%", "ES ±20%", "mean(bad_debt) ±5%" or "p95(liquidated) ±10%"; +- may replace ±'
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Statistic of a figure, and the relative half width its interval shall have."""
+    """Statistic of a figure, and the wanted relative half width of its interval."""
 
     label: str
     statistic: str
@@ -46,7 +45,7 @@ class Target:
         return f"{self.label} ±{self.tolerance * 100:g} %"
 
     def estimate(self, figures: Mapping[str, Summary]) -> Estimate:
-        """Return the estimate that the target is about."""
+        """Return the estimate of the target's statistic."""
         if self.figure not in figures:
             known = f"`--json` lists the figures of a scenario, such as {', '.join(list(figures)[:3])}"
             raise UnknownKey.of("figure", self.figure, figures, known)
@@ -56,7 +55,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class TargetStatus:
-    """How well the estimate of a target is known after some runs, at the worst point of the grid."""
+    """Precision of the target's estimate after some runs, at the worst point of the grid."""
 
     target: Target
     runs: int
@@ -75,7 +74,7 @@ class TargetStatus:
 
     @property
     def hopeless(self) -> bool:
-        """Whether many runs gave one value: equal values show no spread, so their mean gets no interval."""
+        """Whether many runs gave one value: their mean never gets an interval."""
         return self.constant and self.runs >= FIRST_SEEDS and not self.estimate.complete
 
     @property
@@ -88,7 +87,7 @@ class TargetStatus:
         return None if self.estimate.complete else self.estimate.runs_needed
 
     def next_runs(self) -> int:
-        """Number of seeds at the next look: a quarter more to twice as many, no more than the budget."""
+        """Number of seeds at the next check: a quarter more to twice as many, at most the budget."""
         wanted = self.runs_needed or math.inf
         grown = max(self.runs * _LEAST_GROWTH, min(self.runs * _MOST_GROWTH, wanted))
         return min(self.most, math.ceil(grown))
@@ -113,7 +112,7 @@ def parse_target(text: str) -> Target:
     """Parse a target: `VaR ±10%`, `mean(bad_debt) +-5%`, `p95(liquidated) ±10 %`."""
     found = _FORM.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"'{text}' is no target of a sweep", _HOW)
+        raise UsageError(f"'{text}' is not a valid target of a sweep", _HOW)
     names = {name.lower(): name for name in (*_SHORT, *_STATISTICS)}
     what, figure = names.get(found["what"].lower(), ""), (found["figure"] or "").strip()
     if figure and what in _STATISTICS:
@@ -121,10 +120,10 @@ def parse_target(text: str) -> Target:
     elif not figure and what in _SHORT:
         label, (statistic, figure) = what, _SHORT[what]
     else:
-        raise UsageError(f"'{text}' is no target of a sweep", _HOW)
+        raise UsageError(f"'{text}' is not a valid target of a sweep", _HOW)
     tolerance = float(found["percent"]) / 100
     if not 0 < tolerance < 1:
-        raise UsageError(f"±{found['percent']} % is no precision", "give more than 0 % and less than 100 %")
+        raise UsageError(f"±{found['percent']} % is not a valid precision", "give more than 0 % and less than 100 %")
     return Target(label, statistic, figure, tolerance)
 
 
@@ -146,7 +145,7 @@ def status_of(target: Target, points: Sequence[Mapping[str, Summary]], runs: int
 
 
 def relative_width(estimate: Estimate) -> float | None:
-    """Half the width of the interval over the value; None if there is no interval, or if it is around zero."""
+    """Half the width of the interval over the value; None without an interval, or if the value is zero."""
     if estimate.half_width is None:
         return None
     if not estimate.half_width:

@@ -48,14 +48,14 @@ def test_targets_that_are_understood(text: str, label: str, statistic: str, figu
     "text", ["", "VaR", "VaR 10%", "VaR ±10", "VaR ±x%", "mean ±5%", "p90(bad_debt) ±5%", "VaR(bad_debt) ±5%", "±5%"]
 )
 def test_targets_that_are_not_say_how_to_write_one(text: str) -> None:
-    with pytest.raises(UsageError, match="no target of a sweep") as refused:
+    with pytest.raises(UsageError, match="not a valid target of a sweep") as refused:
         parse_target(text)
     assert "VaR ±10%" in str(refused.value.hint)
 
 
 @pytest.mark.parametrize("text", ["VaR ±0%", "VaR ±100%"])
 def test_a_precision_of_nothing_or_of_everything_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is no precision"):
+    with pytest.raises(UsageError, match="is not a valid precision"):
         parse_target(text)
 
 
