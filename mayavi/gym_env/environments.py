@@ -24,7 +24,7 @@ class NamedEnv(MayaviEnv):
 
 
 class AaveBorrowerEnv(NamedEnv):
-    """A borrower on Aave V3 whose prices stand still: interest decides."""
+    """A borrower on Aave V3 with constant prices, where interest decides."""
 
     env_name = "aave"
 

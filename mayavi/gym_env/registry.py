@@ -75,7 +75,7 @@ ENVS: dict[str, Entry] = {
     each.name: each
     for each in (
         Entry("aave", "mayavi/AaveBorrower-v0", f"{_HERE}.lending.aave_borrower:AaveBorrowerRows",
-              "a borrower on Aave V3 whose prices stand still: interest decides",
+              "a borrower on Aave V3 with constant prices, where interest decides",
               f"{_HERE}.environments:AaveBorrowerEnv"),
         Entry("aave-shock", "mayavi/AaveBorrowerShock-v0", f"{_HERE}.lending.aave_borrower_shock:AaveBorrowerShockRows",
               "a borrower on Aave V3 whose collateral follows price paths with shocks",

@@ -20,7 +20,7 @@ EXACT = ("debt", "headroom")
 
 
 class BorrowerSteps(DeviceSteps[LendingRowsEnv[Any]]):
-    """Borrower, market, liquidator, and what is made of it all."""
+    """Borrower, market, liquidator, then observation and reward."""
 
     settings = {"most_whole_rows": 1 << 40}  # noqa: RUF012
     renewed = (*EXACT, "steps", "cash_yield_ppm", "figures", "state")

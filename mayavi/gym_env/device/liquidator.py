@@ -15,7 +15,7 @@ NUMBERS = ("recovery_ppm", "gas_price_wei")
 
 
 class LiquidatorSteps(DeviceSteps[AaveLiquidatorRows]):
-    """Liquidation, sale, price, arbitrage, and what is made of it all."""
+    """Liquidation, sale, price, arbitrage, then observation and reward."""
 
     renewed = ("steps", "start_e8", "earned", *NUMBERS, *FLOATS)
     over = ("closed", 1)

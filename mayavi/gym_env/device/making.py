@@ -1,4 +1,4 @@
-"""Making kernels of the paths that are known: at once, or beside the steps of rows, which use those before."""
+"""Compile kernels of the known paths: at once, or in the background, while rows use the previous kernels."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from mayavi.gym_env.device.parts import Part
 
 Took = list[dict[str, float]]
 FIRST_PATHS = 48
-"""Most paths of the first kernels, which rows wait for: the ones taken most often. Later kernels have all."""
+"""Most paths of the first kernels, which rows wait for: those taken most often. Later kernels have all paths."""
 TOGETHER = 2_000_000
-"""Bytes of kernels from which on several processes compile them together."""
+"""Bytes of kernels from which on several processes share the compilation."""
 
 
 class KernelMaker:
-    """Makes the kernels of all parts of a step. Rows have the same bits whenever that is done."""
+    """Compiler of the kernels of all parts of a step. When it runs does not change a bit of the rows."""
 
     def __init__(self, host: HostRows, device: str, spread: int, most: int) -> None:
-        """`spread`: entries that an episode adds to a mapping, at most. `most`: paths of a kernel."""
+        """`spread`: most entries that an episode adds to a mapping. `most`: most paths of a kernel."""
         self.host, self.parts, self.spread, self.most = host, host.parts, spread, most
         self._filler = CacheFiller(device)
         self._thread = ThreadPoolExecutor(1, "mayavi-kernels")
         self._compiled: Future[Took] | None = None
 
     def make(self) -> None:
-        """Make kernels and use them."""
+        """Compile kernels and use them."""
         if self._compiled is not None:
-            self._compiled.exception()  # what is compiled there is of no use any more
+            self._compiled.exception()  # its result is outdated
             self._compiled = None
         self._print(min(self.most, FIRST_PATHS))
         texts = self._texts()
@@ -42,13 +42,13 @@ class KernelMaker:
             raise explained(error) from None
 
     def begin(self) -> None:
-        """Begin to make kernels of all that is known now, unless some are being made."""
+        """Start to compile kernels of all known paths in the background, unless a compilation is running."""
         if self._compiled is None:
             self._print(self.most)
             self._compiled = self._thread.submit(self._compile_beside)
 
     def adopt(self) -> None:
-        """Use the kernels that were begun, if they are ready."""
+        """Use the kernels compiled in the background, if they are ready."""
         if self._compiled is None or not self._compiled.done():
             return
         compiled, self._compiled = self._compiled, None
@@ -58,7 +58,7 @@ class KernelMaker:
             raise explained(error) from None
 
     def close(self) -> None:
-        """End what was begun."""
+        """Stop background compilation."""
         self._filler.stop()
         self._thread.shutdown()
 

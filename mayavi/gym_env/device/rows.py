@@ -132,7 +132,7 @@ class DeviceRows:
         self._history = torch.zeros((self.config.horizon, self.rows, *numbers), dtype=kind, device=device)
 
     def _grow(self, *, at_once: bool) -> None:
-        """Make kernels of all paths that are known."""
+        """Compile kernels of all known paths."""
         planes = len(self.memory.kept)
         if at_once:
             self._maker.make()
@@ -152,7 +152,7 @@ class DeviceRows:
         self._playing = True
 
     def _renew(self) -> None:
-        """Let rows that ended begin the next of their episodes; `_rounds` says which."""
+        """Start the next episode in every row that ended; `_rounds` counts each row's turns."""
         import torch
 
         memory = self.memory

@@ -16,7 +16,7 @@ NUMBERS = ("schedule", "recovery_ppm")
 
 
 class VestingSteps(DeviceSteps[VestingRows]):
-    """Sale, arbitrage, release, and what is made of it all."""
+    """Sale, arbitrage, release, then observation and reward."""
 
     renewed = ("steps", "start_e8", "earned", *NUMBERS, *FLOATS)
     over = ("sold_out", 1)

@@ -126,7 +126,7 @@ def tick(adapter: LendingAdapter, course: Course) -> Program:
 
 
 def tick_parts(adapter: LendingAdapter, course: Course) -> tuple[Program, ...]:
-    """A whole tick as programs that run one after the other: borrower, market, liquidator, and what is made of it all.
+    """A whole tick as programs that run one after the other: borrower, market, liquidator, then observation and reward.
 
     Each has few paths, where one program has all their combinations. The last takes the output `liquidated` of the
     third as the input `liquidation`. Inputs are those of a tick.

@@ -41,7 +41,7 @@ class WholeSteps:
         return given | {name: columns[name] for name in ("cash_yield_ppm", "liquidated")}
 
     def after_step(self, found: Outcome, live: NDArray[np.bool_]) -> None:
-        """Take over what a step gave."""
+        """Store the outputs of a step."""
         self.env.state[:] = found.arrays["state"]
         self.env.columns["observed"] = found.arrays["observation"]
         self._rewards = found.arrays["reward"][:, 0]
@@ -51,7 +51,7 @@ class WholeSteps:
         return {name: self.env.columns[name][rows] for name in ("volatility", "cash_yield_ppm")}
 
     def after_opening(self, found: Outcome, rows: Rows) -> None:
-        """Take over what the opening of `rows` gave."""
+        """Store the outputs of the opening of `rows`."""
         self.env.state[rows] = found.arrays["state"]
         self.env.columns["observed"][rows] = found.arrays["observation"]
 
