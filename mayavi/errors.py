@@ -194,7 +194,7 @@ class RemoteError(MayaviError):
 
 
 class RolloutsError(MayaviError):
-    """File of rollouts that is none, is damaged, or has a newer version."""
+    """Rollouts file that is unreadable, damaged, or of a newer version."""
 
 
 class EvaluationFileError(MayaviError):

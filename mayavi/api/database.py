@@ -53,7 +53,8 @@ class ServiceDatabase:
     def writing(self, *, lasting: bool = True) -> Iterator[sqlite3.Connection]:
         """Yield the connection of this thread in a transaction: all of the body is stored, or nothing.
 
-        What is not `lasting` survives the end of every process, and not that of the machine: nobody waits for the disk.
+        With `lasting=False` a change survives a crash of the process, but not of the machine: it does not wait for the
+        disk.
         """
         connection = self.reading()
         connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")

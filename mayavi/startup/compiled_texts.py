@@ -34,7 +34,7 @@ Expression = tuple[str | bytes, int]
 
 
 def use_compiled_texts(kind: str) -> None:
-    """Take the code of texts from the file of this kind of process, and add to it at exit what it lacked."""
+    """Load compiled texts of this kind of process from its cache file, and add new ones at exit."""
     if (folder := code_folder()) is None:
         return
     path = f"{folder}/texts-{kind}"
@@ -43,7 +43,7 @@ def use_compiled_texts(kind: str) -> None:
     used: dict[Text | Expression, bytes] = {}
 
     def kept_or_made(text: Text | Expression, make: Callable[[], Any]) -> Any:
-        """Decode what is kept of `text`, and nothing else of the file; or make it."""
+        """Return the cached code of `text`, decoded on demand; compile it if missing."""
         if (content := kept.get(text)) is not None:
             used[text] = content
             return marshal.loads(content)

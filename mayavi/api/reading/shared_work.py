@@ -10,17 +10,17 @@ T = TypeVar("T")
 
 
 class SharedWork(Generic[T]):
-    """Work under way by name. It goes on when a caller leaves."""
+    """Running computations by name. One continues even if its caller leaves."""
 
     def __init__(self) -> None:
         self._tasks: dict[Hashable, asyncio.Task[T]] = {}
 
     def under_way(self, name: Hashable) -> asyncio.Task[T] | None:
-        """Return the work with this name that has begun and not ended."""
+        """Return the running work with this name; None without one."""
         return self._tasks.get(name)
 
     async def do(self, name: Hashable, work: Callable[[], Awaitable[T]]) -> T:
-        """Return the result of the work with this name; it begins unless it is under way."""
+        """Return the result of the work with this name; start it unless it is running."""
         return await asyncio.shield(self.begin(name, work))
 
     def begin(self, name: Hashable, work: Callable[[], Awaitable[T]]) -> asyncio.Task[T]:
@@ -38,4 +38,4 @@ class SharedWork(Generic[T]):
     def _ended(self, name: Hashable, task: asyncio.Task[T]) -> None:
         del self._tasks[name]
         if not task.cancelled():
-            task.exception()  # told to all who wait, of whom there may be none left
+            task.exception()  # retrieve the exception: perhaps no caller is left to do so

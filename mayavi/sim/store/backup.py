@@ -41,7 +41,7 @@ def back_up_store(source: str | Path | None, target: Path) -> int:
                 connection.execute("CHECKPOINT")
             finally:
                 connection.close()
-        unfinished.chmod(0o600)  # runs may tell a position nobody else shall know
+        unfinished.chmod(0o600)  # runs may reveal private positions
         os.replace(unfinished, target)
     except duckdb.IOException as error:
         if "No space" in str(error):

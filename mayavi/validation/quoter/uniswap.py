@@ -166,7 +166,7 @@ def _fund(fork: Fork, pool: UniswapV3Pool, case: SwapCase, quoted: SwapResult | 
 
 
 def _budget(case: SwapCase, quoted: SwapResult | None) -> int:
-    """Return what the trader may spend; so much that it never lacks if the quote reverted."""
+    """Return the trader's budget; practically unlimited for exact output whose quote reverted."""
     return case.amount if case.exact_input else MOST_DEALT if quoted is None else quoted.amount
 
 
