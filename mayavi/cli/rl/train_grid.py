@@ -165,7 +165,7 @@ def _print_held_out(document: Mapping[str, Any]) -> None:
     compared = document["pooled"] or document["comparisons"]
     mean = document[name]["mean"]
     print(
-        f"the best on {document['settings']['episodes']:,} episodes of the test split, which chose nothing: "
+        f"the best on {document['settings']['episodes']:,} episodes of the test split, not used for selection: "
         f"{mean['value']:.6g}, 95 % {_bounds(mean)}"
     )
     columns = [

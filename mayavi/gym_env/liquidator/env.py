@@ -53,8 +53,8 @@ class AaveLiquidatorRows(ChainRowsEnv[LiquidatorConfig]):
     | 2 | twenty times the logarithm of the price over that of the step before |
     | 3 | a hundred times the logarithm of the pool's price over the reference price |
     | 4 | the liquidator's money over all debts of the start |
-    | 5 | what gas is expected to cost, over the scale, times a hundred |
-    | 6 | the share of its way back that the pool makes in a step |
+    | 5 | expected gas cost over the scale, times a hundred |
+    | 6 | share of the gap to the reference price that arbitrage closes in a step |
     | 7 | volatility of the price, in a step, times fifty |
     | 8 + 5 · rank | ten times (health factor minus one) |
     | … + 1 | its debt, of all debts of the start |

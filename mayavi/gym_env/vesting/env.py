@@ -55,10 +55,10 @@ class VestingRows(ChainRowsEnv[VestingConfig]):
     | 2 | not released yet, of the inventory |
     | 3 | ten times the logarithm of the reference price over that of the start |
     | 4 | a hundred times the logarithm of the pool's price over the reference price |
-    | 5 | what is unsold against the pool's depth: 0 a hundred-millionth, 1 as much, evenly in the logarithm |
-    | 6 | the share of its way back that the pool makes between two steps |
+    | 5 | unsold amount over the pool's depth, on a log scale: 0 at 10⁻⁸, 1 at a ratio of 1 |
+    | 6 | share of the gap to the reference price that arbitrage closes between two steps |
     | 7 | volatility of the reference price, in a step, times twenty |
-    | 8 | the share of its way back to the start that the reference price makes in a step |
+    | 8 | share of the gap to its start price that the reference price closes in a step |
 
     Rewards add up to the proceeds over the inventory's worth at the initial reference price, minus one. One USDC
     counts as a dollar. An episode terminates when all is sold, at the latest in its last step. It is never truncated,

@@ -167,8 +167,8 @@ class Liquidator(AgentSettings):
     least_profit: Annotated[int, Field(ge=0)] = 0
     """Least profit of a liquidation, in whole dollars."""
     most_a_block: Count = 9
-    """Most liquidations it sends in one block. In 99.6 % of the blocks in which a liquidator of Aave V2 acted in 2021 and
-    2022, it sent no more than nine."""
+    """Most liquidations it sends in one block. In 99.6 % of the blocks in which a liquidator of Aave V2 acted in 2021
+    and 2022, it sent no more than nine."""
     latency_blocks: Annotated[int, Field(ge=0, le=10_000), Mark.DELAY] = 0
     """Blocks between noticing an account and acting on it."""
     notices: Share = Decimal("0.6")
