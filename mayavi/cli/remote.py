@@ -171,7 +171,7 @@ def sweep_remote(
     from mayavi.client.client import check_finished
     from mayavi.scenarios.sweep.plan import parse_grid, split_values
 
-    parse_grid(grid)  # raises for an axis that is none
+    parse_grid(grid)  # raises for an invalid axis
     axes = {path.strip(): split_values(values) for path, _, values in (axis.partition("=") for axis in grid)}
     wanted.pop("seed", None)
     submitted = client.submit_sweep(**wanted, seeds=seeds, grid=axes)

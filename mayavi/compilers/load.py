@@ -65,7 +65,7 @@ def split_name(source: str | Path) -> tuple[Path, str | None]:
 
 
 def read_artifact(path: Path) -> Artifact:
-    """Read the artifact of one contract; raise `BadAbi` if the file is none."""
+    """Read the artifact of one contract; raise `BadAbi` if the file is invalid."""
     try:
         data = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:

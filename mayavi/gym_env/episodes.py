@@ -37,7 +37,7 @@ def next_episode(rng: np.random.Generator) -> int:
 
 
 def checked_episode(episode: object) -> int:
-    """Return `episode` as an integer; `BadInteger` if it is none or out of range."""
+    """Return `episode` as an integer; `BadInteger` if it is invalid or out of range."""
     try:
         number = operator.index(episode)  # type: ignore[arg-type]  # refused below
     except TypeError:

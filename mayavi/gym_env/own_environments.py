@@ -38,7 +38,7 @@ class OwnEnvironment:
     plugin: entry_points.Plugin | None = None
 
     def load(self) -> type[RowsEnv[Any]]:
-        """Import the class of its rows; `SetupError` or `UsageError` if it is none."""
+        """Import the class of its rows; `SetupError` or `UsageError` if it is invalid."""
         if self.plugin is None:
             return _of_class(self.name, import_object(self.home))
         try:
@@ -80,7 +80,7 @@ def _environment(plugin: entry_points.Plugin) -> OwnEnvironment:
 
 
 def _of_class(name: str, found: Any) -> type[RowsEnv[Any]]:
-    """Return the environment class under `name`; raise `PluginError` if it is none."""
+    """Return the environment class under `name`; raise `PluginError` if it is invalid."""
     if not isinstance(found, type) or not issubclass(found, RowsEnv):
         what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         raise PluginError(

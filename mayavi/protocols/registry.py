@@ -73,7 +73,7 @@ def is_loaded(name: str) -> bool:
 
 
 def import_protocol(path: str, folder: Path | None = None) -> OwnProtocol:
-    """Import the adapter that `path` names, from `folder` or an installed package; `PluginError` if it is none."""
+    """Import the adapter that `path` names, from `folder` or an installed package; `PluginError` if it is invalid."""
     if not import_paths_allowed():
         raise PluginError(f"the import path '{path}' is not allowed here", forbidden_hint())
     found = checked_adapter(path, import_object(path, folder))
@@ -82,7 +82,7 @@ def import_protocol(path: str, folder: Path | None = None) -> OwnProtocol:
 
 
 def load_plugin(plugin: entry_points.Plugin) -> OwnProtocol:
-    """Import the adapter of an entry point; `SetupError` if it is none."""
+    """Import the adapter of an entry point; `SetupError` if it is invalid."""
     found = plugin.load()
     try:
         checked_adapter(plugin.name, found)

@@ -57,7 +57,7 @@ def is_file_name(name: str) -> bool:
 
 
 def read_document(path: Path) -> Document:
-    """Read a JSON document of `mayavi eval`, `backtest` or `replay incident`; `UsageError` if it is none.
+    """Read a JSON document of `mayavi eval`, `backtest` or `replay incident`; `UsageError` if it is invalid.
 
     The file may be the output of a command with `--json`, whose last line is the document.
     """

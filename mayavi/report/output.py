@@ -118,5 +118,5 @@ def _replacing(path: Path) -> Iterator[Path]:
             f"cannot write to '{path}': {why[:1].lower()}{why[1:]}", "name another file with `--out`"
         ) from error
     finally:
-        with suppress(OSError):  # of a folder that is none, for instance
+        with suppress(OSError):  # if its folder is a file, for instance
             temporary.unlink()

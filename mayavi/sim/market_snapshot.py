@@ -27,7 +27,7 @@ class MarketSnapshotHook(Hook):
 
     def __init__(self, readers: Sequence[Reader], *, every: int = 1, last: int | None = None) -> None:
         if every < 1:
-            raise UsageError(f"a snapshot every {every} steps is none", "give at least 1")
+            raise UsageError(f"a snapshot every {every} steps is not possible", "give at least 1")
         self.readers, self.every, self.last = tuple(readers), every, last
         self.first: dict[tuple[str, str], Figure] = {}
         self._figures: list[Figure] = []

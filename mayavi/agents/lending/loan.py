@@ -61,7 +61,7 @@ class Loan:
         `payer` is given the collateral and supplies it for all. Returns the debts.
         """
         if any(amount <= 0 for amount in amounts):
-            raise BadArgument(f"a position with no {self.collateral} is none", "give an amount above zero")
+            raise BadArgument(f"a position needs {self.collateral} as collateral", "give an amount above zero")
         self.fork.deal(self.collateral, payer, sum(amounts))
         self.lending.supply_for(self.collateral, amounts, holders, payer)
         healths = self.lending.healths(holders)

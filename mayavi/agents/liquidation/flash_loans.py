@@ -35,8 +35,8 @@ def flash_lender(lending: LendingMarket) -> FlashLender:
     if isinstance(lending, MorphoLending):
         return _OfMorpho(lending)
     raise BadArgument(
-        f"a flash loan is taken from Aave or Morpho, and {lending.name} is none",
-        "use AaveV3, Spark or a market of Morpho, or leave it away",
+        f"flash loans come from Aave or Morpho, not from {lending.name}",
+        "use AaveV3, Spark or a market of Morpho, or leave the flash loan out",
     )
 
 

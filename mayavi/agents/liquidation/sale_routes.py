@@ -27,9 +27,11 @@ class V4Route:
 
 @dataclass(frozen=True, slots=True)
 class PendleRoute:
-    """Exit of a PT: its market, and the route to sell the yield token by, unless that is what is wanted.
+    """Exit of a PT: its market, and the route to sell the yield token, unless that token itself is wanted.
 
+    ```python
     PendleRoute("Pendle.wstETH-11JUL2024", then=("wstETH", 100, "WETH", 500, "USDC"))
+    ```
     """
 
     market: str
@@ -62,7 +64,7 @@ class SaleRoute(Protocol):
 
 
 def open_route(fork: Fork, route: SaleRouteLike) -> SaleRoute:
-    """Return `route` on a fork; raise `BadArgument` if it is none, `UnknownName` for what is not there."""
+    """Return `route` on a fork; raise `BadArgument` if it is invalid, `UnknownName` if a part is missing."""
     if isinstance(route, V4Route):
         return _OverV4(fork, route)
     if isinstance(route, PendleRoute):

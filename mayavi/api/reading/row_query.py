@@ -138,7 +138,7 @@ def _comparable(table: TableName, name: str) -> str:
 def _integer(name: str, written: str) -> int:
     text = written.strip()
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 200:
-        raise _Wrong(f"'{name}' holds integers, and '{written[:60]}' is none", "write digits alone")
+        raise _Wrong(f"'{name}' holds integers, and '{written[:60]}' is not an integer", "write digits alone")
     return int(text)
 
 
@@ -148,5 +148,5 @@ def _float(name: str, written: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise _Wrong(f"'{name}' holds numbers, and '{written[:60]}' is none", "write it as 1.5 or 2e6")
+        raise _Wrong(f"'{name}' holds numbers, and '{written[:60]}' is not a number", "write it as 1.5 or 2e6")
     return value

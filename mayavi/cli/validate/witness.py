@@ -45,7 +45,7 @@ def witness(
 
 
 def hash_of(text: str) -> bytes:
-    """Bytes of a block hash; `UsageError` if it is none."""
+    """Bytes of a block hash; `UsageError` if it is invalid."""
     try:
         raw = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:

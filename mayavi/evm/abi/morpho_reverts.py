@@ -64,5 +64,5 @@ MORPHO_ERRORS: Final[dict[str, str]] = {
     "MaxSettableFlowCapExceeded()": "a flow cap is at most 2**127 - 1",
     "NotAdminNorVaultOwner()": "only the vault's owner, or its admin at the allocator, may do this",
     "NotEnoughSupply(bytes32 id)": "the vault has less than that in the market",
-    "WithdrawZero(bytes32 id)": "nothing is taken out of the market; leave it away",
+    "WithdrawZero(bytes32 id)": "nothing is taken out of the market; leave it out",
 }

@@ -9,7 +9,7 @@ from mayavi.errors import BadInteger
 
 
 def whole_number(name: str, value: SupportsIndex, least: int, most: int | None = None, *, hint: str = "") -> int:
-    """Return `value` as an integer; `BadInteger` names what was given if it is none, or out of range."""
+    """Return `value` as an integer; `BadInteger` quotes it if it is invalid or out of range."""
     try:
         found = None if isinstance(value, bool) else index(value)
     except TypeError:

@@ -57,7 +57,7 @@ class BacktestSettings:
     def __post_init__(self) -> None:
         if type(self.episodes) is not int or not 1 <= self.episodes <= MOST_EPISODES:
             raise UsageError(
-                f"a backtest of {self.episodes} episodes is none", f"play from one to {MOST_EPISODES:,} of them"
+                f"a backtest cannot play {self.episodes} episodes", f"give a number from 1 to {MOST_EPISODES:,}"
             )
         if type(self.block_hours) is not int or self.block_hours < 1:
             raise UsageError(f"blocks of {self.block_hours} hours hold nothing", "an hour at least; a week is 168")

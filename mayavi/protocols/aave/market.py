@@ -322,7 +322,7 @@ class AaveV3:
 
             places = known_address_words(accounts)
         if places is None:
-            places = tuple([self.fork.address_of(each) for each in accounts])  # raises for the one that is none
+            places = tuple([self.fork.address_of(each) for each in accounts])  # raises for an invalid one
         calldata, count = self.pool.getUserAccountData.encode(ZERO_ADDRESS), len(AccountData._fields)
         with explain_missing_prices(self):
             columns = self.fork.call_words(self.pool.address, calldata, {4: places}, returns=count)

@@ -154,7 +154,7 @@ def _check_trainable(config: TrainConfig, machine: Machine) -> None:
         )
     if env_versions(config.env):
         raise UsageError(
-            f"a machine on Modal has only Mayavi's own environments, and '{config.env}' is none",
+            f"a machine on Modal has only Mayavi's own environments, not '{config.env}'",
             "train it here, without --remote",
         )
     check_runs_on_device(config)

@@ -95,7 +95,7 @@ def describe_trade(details: Mapping[str, Any], decimals: Mapping[str, int]) -> s
 
 
 def integer(value: object) -> int | None:
-    """Parse an exact integer; None if it is none."""
+    """Parse an exact integer; None if it is invalid."""
     if value is None:  # most fields of most actions: an exception for each would take most of the time
         return None
     try:

@@ -52,7 +52,7 @@ class MarketName(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> MarketName | None:
-        """Return the parts of a name; None if it is none."""
+        """Return the parts of a name; None if it is invalid."""
         found = _NAME.fullmatch(text)
         if found is None:
             return None

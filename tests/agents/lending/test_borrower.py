@@ -211,7 +211,7 @@ def test_unknown_names_and_impossible_numbers_are_refused() -> None:
         borrower(target=1)
     with pytest.raises(UnknownName, match="DOGE"):
         Stage(replica(), [borrower(collateral="DOGE")])
-    with pytest.raises(BadArgument, match="position with no WETH"):
+    with pytest.raises(BadArgument, match="position needs WETH"):
         Stage(replica(), [borrower(collateral_amount=0)])
     with pytest.raises(BadArgument, match="share of cash of 2"):
         borrower(cash_share=2)

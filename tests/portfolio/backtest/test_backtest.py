@@ -234,7 +234,7 @@ def test_misuse_is_told():
     with pytest.raises(UsageError, match="two portfolios are called 'random'"):
         backtest(making(), [RandomPlay(1)], ["random"], QUICK)
     for episodes in (0, -3, 2_000_000, 1.5):
-        with pytest.raises(UsageError, match="is none"):
+        with pytest.raises(UsageError, match="cannot play"):
             BacktestSettings(episodes=episodes)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="blocks of 0 hours"):
         BacktestSettings(block_hours=0)

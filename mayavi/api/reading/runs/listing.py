@@ -80,13 +80,13 @@ def _decoded(cursor: str, wanted: Wanted) -> tuple[Value | None, str]:
         padded = cursor + "=" * (-len(cursor) % 4)
         sort, order, value, run_id = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
     except (ValueError, TypeError):
-        raise _wrong("it is none that an answer gave as `next`") from None
+        raise _wrong("it is not the `next` of an answer") from None
     if (sort, order) != (wanted.sort, wanted.order):
         raise _wrong("it belongs to a list in another order")
     text = wanted.sort in {"scenario", "chain", "status"}
     valid = isinstance(value, str) if text else isinstance(value, int | float) and not isinstance(value, bool)
     if not isinstance(run_id, str) or not (valid or value is None):
-        raise _wrong("it is none that an answer gave as `next`")
+        raise _wrong("it is not the `next` of an answer")
     return value, run_id
 
 

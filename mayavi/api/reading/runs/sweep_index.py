@@ -118,7 +118,7 @@ def _decoded(cursor: str) -> tuple[float, str]:
         begun, sweep_id = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
         return float(begun), str(sweep_id)
     except (ValueError, TypeError, OverflowError):
-        problem = Problem(message="the cursor is none that an answer gave as `next`", field="cursor")
+        problem = Problem(message="the cursor is not the `next` of an answer", field="cursor")
         raise ApiError(422, problem.message, "leave it out for the first page", problems=(problem,)) from None
 
 

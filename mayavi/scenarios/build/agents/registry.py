@@ -97,7 +97,7 @@ def _is_ours(kind: AgentKind) -> bool:
 
 
 def import_kind(path: str, folder: Path | None = None) -> AgentKind:
-    """Import the agent class that `path` names, from `folder` or an installed package; `PluginError` if it is none."""
+    """Import the agent class named by `path`, from `folder` or an installed package; `PluginError` if it is invalid."""
     if not import_paths_allowed():
         raise PluginError(f"the import path '{path}' is not allowed here", forbidden_hint())
     found = import_object(path, folder)
