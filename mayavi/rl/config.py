@@ -21,7 +21,7 @@ Device = Literal["auto", "cpu", "cuda", "emulated"]
 FRAMEWORKS: tuple[Framework, ...] = get_args(Framework)
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 DEVICES: tuple[Device, ...] = get_args(Device)
-TITLES: dict[Framework, str] = {"rllib": "RLlib", "sb3": "stable-baselines3", "fast": "the framework fast"}
+TITLES: dict[Framework, str] = {"rllib": "RLlib", "sb3": "stable-baselines3", "fast": "framework `fast`"}
 """Names of the frameworks in messages."""
 _START_HINT = "begin with `env: aave`; docs/how-to/train.md lists the settings"
 TRAINING = DocumentKind(
@@ -173,10 +173,10 @@ class TrainConfig(Model):
     def _fast(self) -> Self:
         if self.framework == "fast" and self.algorithm != "ppo":
             raise ValueError(
-                f"the framework fast trains PPO, not {self.algorithm.upper()}; take --framework sb3 or rllib"
+                f"framework `fast` trains PPO, not {self.algorithm.upper()}; take --framework sb3 or rllib"
             )
         if self.framework == "fast" and self.recurrent:
-            raise ValueError("the framework fast has no recurrent policies; take --framework sb3 or rllib")
+            raise ValueError("framework `fast` has no recurrent policies; take --framework sb3 or rllib")
         if self.env == MARKET and self.device == "emulated":
             from mayavi.gym_env.device.kinds import WHY_NOT
 
@@ -185,14 +185,14 @@ class TrainConfig(Model):
         if self.framework != "fast" and any(only.values()):
             named = [name for name, given in only.items() if given]
             are = "is a setting" if len(named) == 1 else "are settings"
-            raise ValueError(f"{' and '.join(named)} {are} of the framework fast; take --framework fast")
+            raise ValueError(f"{' and '.join(named)} {are} of framework `fast`; take --framework fast")
         if self.num_envs > MOST_ROWS and not self.rows_on_device:
             raise ValueError(
                 f"{self.num_envs:,} parallel episodes need --framework fast and --device cuda; "
                 f"on the processor take num_envs={MOST_ROWS} or less"
             )
         if self.start_table is not None and self.framework != "fast":
-            raise ValueError("start_table is a setting of the framework fast on a GPU; leave it out")
+            raise ValueError("start_table is a setting of framework `fast` on a GPU; leave it out")
         return self
 
     @model_validator(mode="after")

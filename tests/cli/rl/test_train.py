@@ -122,7 +122,7 @@ def test_a_file_gives_settings_and_options_win_over_it(run_mayavi, tmp_path: Pat
         (("--env", "market", "--framework", "fast"), "the market has several agents", "take --framework rllib"),
         (("--env", "aave", "--framework", "fast", "--recurrent"), "has no recurrent policies", "sb3 or rllib"),
         (("--env", "aave", "--framework", "fast", "--algorithm", "sac"), "trains PPO, not SAC", "sb3 or rllib"),
-        (("--env", "aave", "--framework", "fast", "--ray", "auto"), "--ray needs RLlib; the framework fast", "leave"),
+        (("--env", "aave", "--framework", "fast", "--ray", "auto"), "--ray needs RLlib; framework `fast`", "leave"),
         (("--env", "aave", "--device", "gpu"), "unknown device 'gpu'", "did you mean 'cuda'?"),
         (("--env", "market", "--device", "emulated"), "'market' does not run on a device", "leave the device out"),
         (("--env", "rwa", "--framework", "fast", "--device", "cuda"), "'rwa' does not run on a", "--device auto"),
