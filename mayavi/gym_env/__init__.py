@@ -1,10 +1,12 @@
 """Gymnasium environments on real contracts, and a portfolio environment. Importing this package registers them.
 
+```python
 import gymnasium, mayavi.gym_env
 
 env = gymnasium.make("mayavi/AaveBorrower-v0", split="train")
 env = mayavi.gym_env.AaveBorrowerEnv(split="train")
 envs = gymnasium.make_vec("mayavi/AaveBorrower-v0", 64, vectorization_mode="vector_entry_point")
+```
 """
 
 from __future__ import annotations

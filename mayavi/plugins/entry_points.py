@@ -1,7 +1,9 @@
 """Entry points of installed packages. Reading them imports nothing; a plugin is imported when it is used or listed.
 
+```toml
 [project.entry-points."mayavi.agents"]
 whale = "my_package.whale:Whale"
+```
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """`open_model`: open a training run and load its policies.
 
+```python
 model = open_model("latest", Path("data/models"))
 policy, env = model.policy(), model.make_env(32, split="test")
+```
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Load a scenario by name or path, apply overrides and check it.
 
+```python
 scenario = load_scenario("depeg_cascade", chain="base", overrides=["agents.borrowers.count=50"])
 scenario.config.steps, scenario.text
+```
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Types for the settings of agents and protocols of one's own.
 
+```python
 from mayavi.scenarios.setting_types import Distribution, OwnAgentSettings, Share, Symbol
+```
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """`gymnasium.vector.VectorEnv` for rows on a GPU: tensors that never leave it, and NumPy on top.
 
+```python
 from mayavi.gym_env import make_cuda
 
 envs = make_cuda("aave", 65_536, split="train")
 observations, _ = envs.reset_tensors()
 stepped = envs.step_tensors(actions)        # an int64 tensor on the GPU, or anything with `__dlpack__`
 stepped.observations, stepped.rewards, stepped.terminated
+```
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Environments for RLlib: native vector environments and multi-agent environments.
 
+```python
 from mayavi.gym_env.adapters.rllib import environment, multi_agent, vectorize_mode
 
 config = (
@@ -8,6 +9,7 @@ config = (
     .env_runners(gym_env_vectorize_mode=vectorize_mode("aave"), num_envs_per_env_runner=64)
     .multi_agent(**multi_agent("aave"))
 )
+```
 """
 
 from __future__ import annotations

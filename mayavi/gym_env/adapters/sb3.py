@@ -1,8 +1,10 @@
 """stable-baselines3 `VecEnv` for a batch of rows.
 
+```python
 from mayavi.gym_env.adapters.sb3 import make_sb3
 
 model = PPO("MlpPolicy", make_sb3("aave", 64), seed=1)
+```
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """`AaveMarketEnv`: borrowers against liquidators in one Aave market, for RLlib.
 
+```python
 from mayavi.gym_env.market.env import AaveMarketEnv
 
 env = AaveMarketEnv(borrowers=4, liquidators=2)
 observations, infos = env.reset(seed=1)
+```
 """
 
 from __future__ import annotations

@@ -61,7 +61,9 @@ Values = Mapping[str, int]
 class CometConfigurator:
     """Configuration of a Compound V3 market on a replica.
 
+    ```python
     CometConfigurator(market).set_asset("WETH", {"liquidate_collateral_factor_wad": 88 * 10**16})
+    ```
     """
 
     def __init__(self, market: CompoundV3) -> None:

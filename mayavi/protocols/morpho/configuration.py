@@ -21,7 +21,9 @@ Values = Mapping[str, int]
 class MorphoConfigurator:
     """Parameters of Morpho's markets and vaults.
 
+    ```python
     MorphoConfigurator(blue).set_cap("steakUSDC", "sDAI/USDC.96.5", {"supply_cap": 10**12})
+    ```
     """
 
     def __init__(self, blue: MorphoBlue) -> None:

@@ -1,7 +1,7 @@
 """Evaluate strategies on the same episodes, with confidence intervals and verdicts.
 
-evaluation = evaluate(make, [Trained("ppo", policy)], ["noop", "random"], EvaluationSettings(episodes=200))
-evaluation.comparisons[0].verdict.word
+    evaluation = evaluate(make, [Trained("ppo", policy)], ["noop", "random"], EvaluationSettings(episodes=200))
+    evaluation.comparisons[0].verdict.word
 
 Roles are evaluated one by one. With several roles, the reward of a policy depends on all other agents. So the policy of
 a role is compared with scripts of that role, while the trained policies play the other roles.

@@ -1,8 +1,10 @@
 """Build a simulation from a checked scenario and a world.
 
+```python
 scenario = load_scenario("depeg_cascade", chain="base")
 built = build(scenario.config, Fork.replica("base"), seed=7)
 built.runner(recorder, info).run()
+```
 """
 
 from __future__ import annotations

@@ -60,8 +60,10 @@ class GroupExposure:
 class Exposure:
     """Debt at risk of a scenario's borrowers on many price paths, while nobody acts.
 
+    ```python
     found = mayavi.exposure("depeg_cascade", seeds="0:1000")
     found.figures["bad_debt"].p95.value
+    ```
     """
 
     scenario: str

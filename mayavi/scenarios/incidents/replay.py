@@ -1,7 +1,9 @@
 """Replay an incident: run its scenarios, compare with the record, and repeat with something changed.
 
+```python
 report = replay_incident("crv_2022_11", counterfactuals=["aave_v2.USDC.liquidation_bonus=2%"])
 report.runs["recorded"].figures[0].difference
+```
 """
 
 from __future__ import annotations

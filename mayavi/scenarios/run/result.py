@@ -55,9 +55,11 @@ class Kpis(Mapping[str, float]):
 class Run:
     """A run that has ended and is stored.
 
+    ```python
     run = mayavi.run("depeg_cascade", chain="base", seed=7)
     run.kpis["bad_debt"], run.digest
     run.actions.df()
+    ```
     """
 
     run_id: str

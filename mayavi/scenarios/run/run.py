@@ -1,6 +1,8 @@
 """Run a scenario once, from its name to its rows in the store.
 
+```python
 run = mayavi.run("depeg_cascade", chain="base", seed=7)
+```
 """
 
 from __future__ import annotations

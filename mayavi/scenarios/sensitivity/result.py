@@ -60,9 +60,11 @@ class AssumptionEffect:
 class Sensitivity:
     """Effects of the assumptions of a scenario on the mean of one figure, the largest first.
 
+    ```python
     found = mayavi.sensitivity("depeg_cascade", figure="bad_debt", seeds="0:20")
     found.effects[0].path, found.effects[0].moves[0].difference
     found.df()
+    ```
     """
 
     sweep_id: str

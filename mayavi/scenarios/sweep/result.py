@@ -74,9 +74,11 @@ class PointSummary:
 class Sweep:
     """A finished sweep: one run for each seed at each point of the grid, and statistics of them.
 
+    ```python
     sweep = mayavi.sweep("depeg_cascade", seeds=range(100), jobs=2)
     sweep.summary["bad_debt"].p95.value
     sweep.df()
+    ```
     """
 
     sweep_id: str
