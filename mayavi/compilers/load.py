@@ -51,7 +51,7 @@ def load_contract(
         case ".json":
             return _of_artifact(path)
     raise UsageError(
-        f"'{path}' is no contract", "give a .sol or .vy file, the .json artifact of a compiler, or a folder"
+        f"'{path}' is not a contract", "give a .sol or .vy file, the .json artifact of a compiler, or a folder"
     )
 
 
@@ -69,10 +69,10 @@ def read_artifact(path: Path) -> Artifact:
     try:
         data = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise BadAbi(f"'{path}' is no artifact: {error}") from None
+        raise BadAbi(f"'{path}' is not an artifact: {error}") from None
     if not isinstance(data, dict) or not isinstance(data.get("abi"), list):
         raise BadAbi(
-            f"'{path}' is no artifact: it has no 'abi'", "give the file that the compiler wrote for a contract"
+            f"'{path}' is not an artifact: it has no 'abi'", "give the file that the compiler wrote for a contract"
         )
     return Artifact.from_json(data, path.stem)
 

@@ -45,7 +45,7 @@ def to_address(value: AddressLike) -> bytes:
     if type(place) is bytes and len(place) == 20:
         return place
     raise BadAddress(
-        f"{value!r} is no address but of type {type(value).__name__}",
+        f"{value!r} is not an address but of type {type(value).__name__}",
         "give 20 bytes, or text of 0x and 40 hex digits",
     )
 
@@ -69,7 +69,7 @@ def _parse(text: str) -> bytes:
     digits = text[2:]
     stray = next((character for character in digits if character not in _HEX), None)
     if stray is not None:
-        raise BadAddress(f"address '{_cut(text)}' holds '{stray}', which is no hex digit")
+        raise BadAddress(f"address '{_cut(text)}' holds '{stray}', which is not a hex digit")
     if len(digits) != 40:
         raise BadAddress(f"address '{_cut(text)}' has {len(digits)} hex digits, not 40")
     address = bytes.fromhex(digits)
@@ -102,7 +102,7 @@ class Addresses(tuple[bytes, ...]):
         made = super().__new__(cls, addresses)
         if made and not are_addresses(made):
             at, wrong = next((at, each) for at, each in enumerate(made) if not are_addresses((each,)))
-            raise BadAddress(f"item {at} is no address of 20 bytes: {wrong!r}", "convert it with `to_address`")
+            raise BadAddress(f"item {at} is not an address of 20 bytes: {wrong!r}", "convert it with `to_address`")
         return made
 
     def __hash__(self) -> int:

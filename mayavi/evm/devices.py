@@ -62,7 +62,7 @@ def check_device_name(
             f"take cuda; the variable CUDA_VISIBLE_DEVICES={number} makes that GPU the first one",
         )
     if name == "cpu":
-        raise UsageError("'cpu' is the processor, which is no device here", f"{processor}; there are: {listed}")
+        raise UsageError("'cpu' is the processor, which is not a device here", f"{processor}; there are: {listed}")
     meant = _MEANT.get(name.casefold().partition(":")[0])
     raise UnknownName.of("device", name, known, f"there are: {listed}", meant)
 

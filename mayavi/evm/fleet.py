@@ -291,7 +291,7 @@ class Fleet:
 
 
 def _floats(name: str, values: Any, rows: int, count: int) -> NDArray[np.float64]:
-    """`values` as an array (rows, count); `UsageError` if they are no numbers or have another shape."""
+    """`values` as an array (rows, count); `UsageError` if they are not numbers or have another shape."""
     try:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

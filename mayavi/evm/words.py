@@ -166,7 +166,7 @@ def address_words(addresses: Sequence[bytes]) -> NDArray[np.uint8]:
 
 @lru_cache(maxsize=64)
 def known_address_words(addresses: tuple[bytes, ...]) -> NDArray[np.uint8] | None:
-    """`address_words` of accounts that are read again and again, not to be written to; None if they are no bytes."""
+    """`address_words` of accounts that are read again and again, not to be written to; None if they are not bytes."""
     if not are_addresses(addresses):
         return None
     words = address_words(addresses)

@@ -54,7 +54,7 @@ def require_contract(fork: Fork, contract: AddressLike, what: str, *questions: C
     except MissingStateError:
         return
     except (ExecutionError, BadCalldata):
-        raise UsageError(f"{name()} is no {what}", "`fork.labels` lists the names of this world") from None
+        raise UsageError(f"{name()} is not a {what}", "`fork.labels` lists the names of this world") from None
 
 
 def address_on(fork: Fork, who: Any) -> bytes:

@@ -149,7 +149,7 @@ def read_chain(directory: Path, number: int, block: Block) -> tuple[int, str]:
     if hardfork is None:
         return chain_id, hardfork_at(chain_id, block.number, block.timestamp)
     if not isinstance(hardfork, str):
-        raise CaseError(f"'{path}': hardfork {hardfork!r:.80} is no name")
+        raise CaseError(f"'{path}': hardfork {hardfork!r:.80} is not a valid name")
     return chain_id, hardfork
 
 
@@ -241,7 +241,7 @@ def _number(value: object, bits: int) -> int:
     if type(value) is not int:
         return quantity(value, bits)
     if value < 0 or value >> bits:
-        raise BadValue(f"{value} is no number of at most {bits} bits")
+        raise BadValue(f"{value} is not a number of at most {bits} bits")
     return value
 
 

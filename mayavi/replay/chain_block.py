@@ -157,7 +157,7 @@ def parse_transaction_hash(text: str) -> bytes:
     except BadValue:
         digits = len(text.removeprefix("0x"))
         raise UsageError(
-            f"'{text}' is no transaction hash: it has {digits} digits", f"a hash is 0x and {HASH_DIGITS} hex digits"
+            f"'{text}' is not a transaction hash: it has {digits} digits", f"a hash is 0x and {HASH_DIGITS} hex digits"
         ) from None
 
 

@@ -133,7 +133,7 @@ def _uniswap_quoter(recorded: Recorded) -> Ask:
         if function == "quoteExactOutputSingle":
             limit = LOWEST_ROOT if sold == token0 else HIGHEST_ROOT
             return uniswap.quote_exact_output(route, amount, sqrt_price_limit_x96=limit).amount_in
-        raise BadValue(f"'{function}' is no quote of Uniswap V3 known here")
+        raise BadValue(f"'{function}' is not a quote of Uniswap V3 known here")
 
     return ask
 
@@ -144,7 +144,7 @@ def _curve_quoter(recorded: Recorded) -> Ask:
     def ask(function: str, sold: str, bought: str, amount: int) -> int:
         if function == "get_dy":
             return pool.quote(sold, bought, amount)
-        raise BadValue(f"'{function}' is no quote of Curve known here")
+        raise BadValue(f"'{function}' is not a quote of Curve known here")
 
     return ask
 
@@ -181,13 +181,13 @@ def _read(folder: Path) -> tuple[dict[_Key, Recorded], dict[_Key, dict[str, int 
 def _well_formed(quote: str) -> str:
     parts = quote.split("|")
     if len(parts) != 3 or parts[1].count("->") != 1 or not parts[2].isdecimal():
-        raise BadValue(f"'{quote}' is no quote of the form function|SOLD->BOUGHT|amount")
+        raise BadValue(f"'{quote}' is not a quote of the form function|SOLD->BOUGHT|amount")
     return quote
 
 
 def _integer(value: object) -> int:
     if type(value) is not int:
-        raise BadValue(f"{value!r} is no integer")
+        raise BadValue(f"{value!r} is not an integer")
     return value
 
 

@@ -35,10 +35,10 @@ def test_every_right_spelling_gives_the_same_20_bytes(spelling):
         ("0x", "has 0 hex digits"),
         ("", "does not start with 0x"),
         (USDC[2:], "does not start with 0x"),
-        (USDC[:-1] + "g", "holds 'g', which is no hex digit"),
+        (USDC[:-1] + "g", "holds 'g', which is not a hex digit"),
         (" " + USDC, "does not start with 0x"),
-        (USDC + "\n", "holds '\n', which is no hex digit"),
-        (USDC.lower()[:-2] + "ｅ8", "which is no hex digit"),
+        (USDC + "\n", "holds '\n', which is not a hex digit"),
+        (USDC.lower()[:-2] + "ｅ8", "which is not a hex digit"),
         (USDC[:2] + "a" + USDC[3:], "wrong checksum"),
         ("WETH", "'WETH' does not start with 0x"),
         (b"\1" * 19, "has 19 bytes, not 20"),
@@ -97,7 +97,7 @@ def test_addresses_are_a_tuple_that_is_checked_and_hashed_once() -> None:
     assert {made: 1}[plain] == 1
     assert not Addresses(())
     for wrong in (b"short", "0x" + "11" * 20):
-        with pytest.raises(BadAddress, match=rf"item {len(plain)} is no address of 20 bytes: b?'"):
+        with pytest.raises(BadAddress, match=rf"item {len(plain)} is not an address of 20 bytes: b?'"):
             Addresses([*plain, wrong])  # type: ignore[list-item]
 
 

@@ -191,8 +191,8 @@ def test_a_node_that_hangs_now_and_then_changes_no_number(
         pytest.param(status(500), RpcHttpError, "HTTP 500", id="500"),
         pytest.param(hang, RpcTimeout, "did not answer within 0.2 s", id="timeout"),
         pytest.param(truncated, RpcBadAnswer, "ended its answer early", id="truncated body"),
-        pytest.param(cut_json, RpcBadAnswer, "no complete JSON", id="truncated JSON"),
-        pytest.param(every(result="0x"), RpcBadAnswer, "is no hex", id="empty values"),
+        pytest.param(cut_json, RpcBadAnswer, "not complete JSON", id="truncated JSON"),
+        pytest.param(every(result="0x"), RpcBadAnswer, "is not a hex", id="empty values"),
     ],
 )
 @pytest.mark.parametrize("when", ["opening", "reading"])

@@ -148,9 +148,9 @@ def test_a_range_after_the_creation_and_another_contract_are_refused(launch: Lau
         with pytest.raises(UsageError, match="is not created between blocks") as error:
             record_launch(node, launch.pool, launch.last, launch.last)
         assert "begin at or before the block" in str(error.value.hint)
-        with pytest.raises(UsageError, match="is no Uniswap V3 pool"):
+        with pytest.raises(UsageError, match="is not a Uniswap V3 pool"):
             record_launch(node, launch.chain.labels["WETH"], launch.chain.first, launch.last)
-        with pytest.raises(UsageError, match="is no token of the pool"):
+        with pytest.raises(UsageError, match="is not a token of the pool"):
             record_launch(node, launch.pool, launch.chain.first, launch.last, token=launch.chain.labels["USDC"])
 
 

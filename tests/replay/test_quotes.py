@@ -115,13 +115,13 @@ def test_a_pool_that_cannot_be_rebuilt_says_why_and_the_others_are_asked(
     ("name", "text", "message"),
     [
         ("broken.json", "{", "broken.json"),
-        ("broken.json", "[]", "is no JSON object"),
+        ("broken.json", "[]", "is not a JSON object"),
         ("quotes.json", '{"entries": {"0x12|get_dy|A->B|1": {"value": 1}}, "block_number": 1}', "2 hex digits"),
         ("quotes.json", '{"entries": {"x": 1}}', "quotes.json"),
         (
             "quotes.json",
             '{"block_number":1,"entries": {"0xbEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7|get_dy|A|1": {"value": 1}}}',
-            "is no quote of the form",
+            "is not a quote of the form",
         ),
         (
             "quotes.json",
@@ -143,7 +143,7 @@ def test_an_unknown_function_is_said_to_be(folder: Path) -> None:
 
     change(folder / ANSWERS[CURVE], rename)
     curve = next(pool for pool in validate_quotes(folder).pools if pool.protocol == "Curve")
-    assert curve.problem == "'get_dx' is no quote of Curve known here"
+    assert curve.problem == "'get_dx' is not a quote of Curve known here"
 
 
 def test_a_folder_without_quotes_is_a_misuse(tmp_path: Path, cases: Path) -> None:

@@ -107,7 +107,7 @@ class BoundFunction:
         if options and not options.keys() <= _OPTIONS:
             stray = min(options.keys() - _OPTIONS)
             raise BadArgument(
-                f"'{stray}' is no option of a call",
+                f"'{stray}' is not an option of a call",
                 f"arguments go by position; options are {', '.join(sorted(_OPTIONS))}",
             )
         function, contract = self._only or self._select(args), self.contract

@@ -197,7 +197,7 @@ class Event:
     def decode(self, log: Log) -> EventLog:
         """Decode the fields of `log`, in declared order."""
         if not self.matches(log):
-            raise BadCalldata(f"log of {shorten(log.address)} with {len(log.topics)} topics is no {self.text}")
+            raise BadCalldata(f"log of {shorten(log.address)} with {len(log.topics)} topics is not {self.text}")
         topic_codec, data_codec = self._codecs
         indexed = iter(topic_codec.decode(b"".join(log.topics[self.topic is not None :])))
         plain = iter(data_codec.decode(log.data, strict=False))

@@ -246,7 +246,7 @@ class _Reader:
             if self.peek() != "]":
                 token = self.next()
                 if not token.isdecimal() or int(token) == 0:
-                    raise BadAbi(f"'{self.text}' has the array length '{token}', which is no positive integer")
+                    raise BadAbi(f"'{self.text}' has the array length '{token}', which is not a positive integer")
                 length = int(token)
             self.expect("]")
             element = Array(element, length)

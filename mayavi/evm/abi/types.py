@@ -349,7 +349,7 @@ def _to_bytes(value: Any, abi_type: AbiType) -> bytes:
         try:
             return unhexlify(value[2:])
         except ValueError:
-            raise Fault(BadArgument, abi_type.canonical, f"is {quoted(value)}, which is no hex text") from None
+            raise Fault(BadArgument, abi_type.canonical, f"is {quoted(value)}, which is not hex text") from None
     raise Fault(
         BadArgument,
         abi_type.canonical,

@@ -136,7 +136,7 @@ class ForkState:
         return self._fetcher.run(lambda: self._evm.nonce(place))
 
     def code(self, address: AddressLike) -> bytes:
-        """Runtime code of an account; empty if it is no contract."""
+        """Runtime code of an account; empty if it is not a contract."""
         place = self.address_of(address)
         return self._fetcher.run(lambda: self._evm.code(place))
 

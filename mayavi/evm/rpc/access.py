@@ -72,7 +72,7 @@ def _created(answer: object) -> dict[bytes, list[int]]:
     for entry in map(fields, entries):
         slots = entry.get("storageKeys") or []
         if not isinstance(slots, list):
-            raise BadValue("'storageKeys' is no list")
+            raise BadValue("'storageKeys' is not a list")
         keys = touched.setdefault(data(entry.get("address"), 20), [])
         keys.extend(int.from_bytes(hash32(slot), "big") for slot in slots)
     return touched

@@ -16,7 +16,7 @@ class BadValue(ValueError):  # noqa: N818  (a name says what happened)
 def quantity(value: object, bits: int = 256) -> int:
     """Parse a hex number such as "0x1f", at most `bits` wide. Leading zeros are accepted, since some nodes pad."""
     if not isinstance(value, str) or not _HEX_NUMBER.fullmatch(value):
-        raise BadValue(f"{_shown(value)} is no hex number of at most 32 bytes")
+        raise BadValue(f"{_shown(value)} is not a hex number of at most 32 bytes")
     number = int(value, 16)
     if number >> bits:
         raise BadValue(f"{_shown(value)} is wider than {bits} bits")
@@ -31,13 +31,13 @@ def quantity64(value: object) -> int:
 def data(value: object, length: int | None = None, max_length: int = MAX_CODE_BYTES) -> bytes:
     """Parse bytes such as "0x60fe", exactly `length` of them if given."""
     if not isinstance(value, str) or value[:2] != "0x":
-        raise BadValue(f"{_shown(value)} is no hex text of whole bytes")
+        raise BadValue(f"{_shown(value)} is not hex text of whole bytes")
     try:
         raw = bytes.fromhex(value[2:])  # skips white space, which the length reveals; a pattern takes ten times as long
     except ValueError:
         raw = None
     if raw is None or len(value) != 2 + 2 * len(raw):
-        raise BadValue(f"{_shown(value)} is no hex text of whole bytes")
+        raise BadValue(f"{_shown(value)} is not hex text of whole bytes")
     if length is not None and len(raw) != length:
         raise BadValue(f"{_shown(value)} has {len(raw)} bytes, not {length}")
     if len(raw) > max_length:
@@ -53,7 +53,7 @@ def hash32(value: object) -> bytes:
 def fields(value: object) -> dict[str, object]:
     """Return `value` if it is a JSON object."""
     if not isinstance(value, dict):
-        raise BadValue(f"{_shown(value)} is no JSON object")
+        raise BadValue(f"{_shown(value)} is not a JSON object")
     return value
 
 

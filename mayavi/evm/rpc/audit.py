@@ -58,7 +58,7 @@ class CacheAudit:
 
 
 def audit_cache(path: Path) -> CacheAudit:
-    """Check all rows of the cache file at `path`; raise `CacheError` if it is no readable cache."""
+    """Check all rows of the cache file at `path`; raise `CacheError` if it is not a readable cache."""
     if path.name != FILE_NAME or not path.is_file():
         raise CacheError(f"there is no cache at '{path}'", f"the file is called {FILE_NAME}")
     audit = CacheAudit()

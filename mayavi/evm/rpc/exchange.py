@@ -78,7 +78,7 @@ class AnswerReader:
         except (ValueError, RecursionError):
             if status != 200:
                 raise RpcHttpError(f"{node} answers HTTP {status}", _ACCESS_HINTS.get(status)) from None
-            fault = RpcBadAnswer(f"{node} sent {len(answer.body)} bytes that are no complete JSON")
+            fault = RpcBadAnswer(f"{node} sent {len(answer.body)} bytes that are not complete JSON")
             return Exchange(again=chunk, fault=fault, batch_limit=halved_batch_limit(chunk))
         if status in _ACCESS_HINTS:
             raise RpcHttpError(f"{node} answers HTTP {status}", _ACCESS_HINTS[status])
@@ -160,7 +160,7 @@ def _matched(content: object, by_id: dict[int, int]) -> dict[int, dict[str, Any]
     items: dict[int, dict[str, Any]] = {}
     for item in answers:
         if not isinstance(item, dict):
-            raise BadValue("an answer is no JSON object")
+            raise BadValue("an answer is not a JSON object")
         key = item.get("id")
         if key is None and item.get("error") is not None and len(by_id) == 1:
             key = next(iter(by_id))  # null from a node that failed before it read the id

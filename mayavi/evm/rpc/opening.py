@@ -44,7 +44,8 @@ class BlockWanted:
                 pass
         shown = "0x" + block.hex() if isinstance(block, bytes) else block
         raise UsageError(
-            f"'{shown}' is no block", "give a number, a 32-byte block hash (0x…), or one of " + ", ".join(_TAGS)
+            f"'{shown}' is not a valid block",
+            "give a number, a 32-byte block hash (0x…), or one of " + ", ".join(_TAGS),
         )
 
     def __str__(self) -> str:

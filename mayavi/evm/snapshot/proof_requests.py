@@ -157,5 +157,5 @@ def _verify(proof: AccountProof, state_root: bytes, who: str) -> None:
 
 def _list(value: object) -> list[object]:
     if not isinstance(value, list):
-        raise BadValue(f"{value!r:.80} is no list")
+        raise BadValue(f"{value!r:.80} is not a list")
     return value

@@ -228,7 +228,7 @@ def _signature(given: Fields, kind: int) -> tuple[int | None, int]:
                 raise BadValue(f"v {number} is not of chain {chain_id}")
             chain_id = (number - 35) // 2
         elif number not in (0, 1, 27, 28):
-            raise BadValue(f"v {number} is no value of a signature of type {kind}")
+            raise BadValue(f"v {number} is not a valid value of a signature of type {kind}")
         if found not in (None, by_v):
             raise BadValue(f"v {number} contradicts yParity {found}")
         found = by_v

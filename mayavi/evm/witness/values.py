@@ -37,9 +37,9 @@ def as_number(value: object, bits: int = 256) -> int:
         try:
             number = int(value, 16 if value[:2] in ("0x", "0X") else 10)
         except ValueError:
-            raise BadValue(f"{value!r:.80} is no number") from None
+            raise BadValue(f"{value!r:.80} is not a number") from None
     else:
-        raise BadValue(f"{value!r:.80} is no number")
+        raise BadValue(f"{value!r:.80} is not a number")
     if number < 0 or number >> bits:
         raise BadValue(f"{value!r:.80} does not fit into {bits} unsigned bits")
     return number
@@ -48,14 +48,14 @@ def as_number(value: object, bits: int = 256) -> int:
 def as_list(value: object) -> list[Any]:
     """Return `value` if it is a JSON list."""
     if not isinstance(value, list):
-        raise BadValue(f"{value!r:.80} is no JSON list")
+        raise BadValue(f"{value!r:.80} is not a JSON list")
     return value
 
 
 def as_object(value: object) -> dict[str, Any]:
     """Return `value` if it is a JSON object."""
     if not isinstance(value, dict):
-        raise BadValue(f"{value!r:.80} is no JSON object")
+        raise BadValue(f"{value!r:.80} is not a JSON object")
     return value
 
 

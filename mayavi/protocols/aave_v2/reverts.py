@@ -14,7 +14,7 @@ from mayavi.evm.abi.reverts import Reason
 
 ERRORS: Final[dict[int, tuple[str, str]]] = {
     1: ("INVALID_AMOUNT", "the amount must be above zero"),
-    2: ("NO_ACTIVE_RESERVE", "the asset is no active reserve"),
+    2: ("NO_ACTIVE_RESERVE", "the asset is not an active reserve"),
     3: ("RESERVE_FROZEN", "the reserve is frozen: only withdrawals, repayments and liquidations are allowed"),
     4: ("CURRENT_AVAILABLE_LIQUIDITY_NOT_ENOUGH", "the pool holds less of the asset than that"),
     5: ("NOT_ENOUGH_AVAILABLE_USER_BALANCE", "the account has supplied less than that"),

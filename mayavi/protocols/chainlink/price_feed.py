@@ -137,7 +137,8 @@ class PriceFeed:
         answer = self.answer
         if answer <= 0:
             raise ActionRefused(
-                f"{self.name} answers {answer}: a fraction of that is no price", "`move` and `set_price` set one"
+                f"{self.name} answers {answer}: a fraction of that is not a valid price",
+                "`move` and `set_price` set one",
             )
         exact = answer * (1 + share)
         return self.move(exact.numerator // exact.denominator)

@@ -46,7 +46,7 @@ class MorphoBlue:
                 f"there is no Morpho on {chain_name(fork)} here",
                 "put it there with `add_morpho(fork)` of mayavi.protocols, or the key `morpho` of a scenario",
             )
-        require_contract(fork, self.address, "Morpho Blue", self.contract.owner, self.contract.feeRecipient)
+        require_contract(fork, self.address, "Morpho Blue contract", self.contract.owner, self.contract.feeRecipient)
 
     # -- markets ------------------------------------------------------------------------------------------------------
 
@@ -164,5 +164,5 @@ def _id(market: str | bytes) -> bytes:
     except (ValueError, TypeError):
         found = b""
     if len(found) != 32:
-        raise BadArgument(f"{market!r} is no market id", "an id has 32 bytes: 0x and 64 hexadecimal digits")
+        raise BadArgument(f"{market!r} is not a market id", "an id has 32 bytes: 0x and 64 hexadecimal digits")
     return found

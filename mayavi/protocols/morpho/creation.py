@@ -70,14 +70,14 @@ def create_market(fork: Fork, name: str, feeds: OracleFeeds | None = None) -> Mo
     """Create the market `COLLATERAL/LOAN.LLTV`, with the LLTV in percent and an oracle of `feeds`.
 
     By default the oracle divides the chain's dollar prices of the two tokens; that of a PT is its `deploy_pt_feed`'s.
-    The oracle of a recorded market stands at its real address. Raises `BadArgument` if `name` is no name or the market
+    The oracle of a recorded market stands at its real address. Raises `BadArgument` if `name` is invalid or the market
     exists.
     """
     from mayavi.worlds.deploy.morpho import OracleFeeds, deploy_market
 
     parts = MarketName.parse(name)
     if parts is None:
-        raise BadArgument(f"'{name}' is no name of a Morpho market", "write COLLATERAL/LOAN.LLTV: wstETH/USDC.86")
+        raise BadArgument(f"'{name}' is not the name of a Morpho market", "write COLLATERAL/LOAN.LLTV: wstETH/USDC.86")
     if PREFIX + name in fork.labels:
         raise BadArgument(f"there is a Morpho market '{name}' on this chain already", "take it, or give another LLTV")
     tokens = Erc20(fork, parts.collateral).address, Erc20(fork, parts.loan).address

@@ -117,7 +117,9 @@ class UniswapV3Pool:
     def price_at(self, sqrt_price_x96: int, token: AddressLike) -> Decimal:
         """Return the price of `token` at another square root price, such as a quote's final one."""
         if not word(sqrt_price_x96, "square root price"):
-            raise BadArgument("a square root price of 0 is no price", "a pool that was never initialised has it")
+            raise BadArgument(
+                "a square root price of 0 is not a valid price", "a pool that was never initialised has it"
+            )
         with localcontext(_DIGITS):
             raw = (Decimal(sqrt_price_x96) / 2**96) ** 2
             price = raw.scaleb(self.token0.decimals - self.token1.decimals)

@@ -254,14 +254,14 @@ def _held_before(trades: Iterable[LaunchRow]) -> dict[str, Decimal]:
 
 
 def read_pool(node: ReplayNode, pool: bytes, block: int, token: str | None) -> PoolFacts:
-    """Read tokens and fee of a pool at `block`; `UsageError` if it is no Uniswap V3 pool."""
+    """Read tokens and fee of a pool at `block`; `UsageError` if it is not a Uniswap V3 pool."""
     fork = Fork.from_rpc(str(node.client.endpoint), block, cached=False, client=node.client)
     try:
         contract = fork.contract(pool, POOL_VIEWS)
         first, second = Erc20(fork, contract.token0()), Erc20(fork, contract.token1())
         fee, spacing = contract.fee(), contract.tickSpacing()
     except MayaviError as error:
-        raise UsageError(f"{checksum(pool)} is no Uniswap V3 pool at block {block}: {error.message}") from None
+        raise UsageError(f"{checksum(pool)} is not a Uniswap V3 pool at block {block}: {error.message}") from None
     is_first = _is_launched(fork, first, second, token)
     launched, quote = (first, second) if is_first else (second, first)
     return PoolFacts(
@@ -282,7 +282,7 @@ def _is_launched(fork: Fork, first: Erc20, second: Erc20, token: str | None) -> 
     if token is not None:
         wanted = fork.address_of(token)
         if wanted not in (first.address, second.address):
-            raise UsageError(f"'{token}' is no token of the pool", f"it trades {first.symbol} and {second.symbol}")
+            raise UsageError(f"'{token}' is not a token of the pool", f"it trades {first.symbol} and {second.symbol}")
         return wanted == first.address
     known = [fork.name(each.address) in QUOTES for each in (first, second)]
     if known[0] == known[1]:

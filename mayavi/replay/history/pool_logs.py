@@ -84,7 +84,7 @@ def _with_places(node: ReplayNode, logs: list[ChainLog]) -> list[ChainLog]:
 def _read_logs(address: bytes, start: int, stop: int) -> Callable[[object], list[ChainLog]]:
     def read(answer: object) -> list[ChainLog]:
         if not isinstance(answer, list):
-            raise BadValue("the answer is no list of logs")
+            raise BadValue("the answer is not a list of logs")
         return [_log(fields(each), address, start, stop) for each in answer]
 
     return read

@@ -73,11 +73,11 @@ def _hashed(text: str, length: int, what: str) -> bytes:
         try:
             signature: Function | Event = Function.parse(text) if length == 4 else Event.parse(text)
         except (BadAbi, UnknownName) as error:
-            raise UsageError(f"'{text}' is no signature: {error.message}", _HINTS[length]) from None
+            raise UsageError(f"'{text}' is not a valid signature: {error.message}", _HINTS[length]) from None
         return keccak_text(signature.text)[:length]
     try:
         return data(text if text.startswith("0x") else f"0x{text}", length)
     except BadValue:
         raise UsageError(
-            f"'{text}' is no {what}", f"give {length} bytes in hex, or a signature with its types in parentheses"
+            f"'{text}' is not a {what}", f"give {length} bytes in hex, or a signature with its types in parentheses"
         ) from None

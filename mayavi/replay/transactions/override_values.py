@@ -21,7 +21,7 @@ def integer(text: str) -> int:
     try:
         return int(text.replace("_", "").replace(",", ""), 0)
     except ValueError:
-        raise UsageError(f"'{text}' is no whole number") from None
+        raise UsageError(f"'{text}' is not a whole number") from None
 
 
 def split_amount(text: str) -> tuple[str, str]:
@@ -39,13 +39,13 @@ def wei(text: str) -> int:
     match unit.lower():
         case "" | "wei":
             if _FRACTION.fullmatch(number):
-                raise UsageError(f"'{number}' is no whole number of wei", f"write {number} ether or {number} gwei")
+                raise UsageError(f"'{number}' is not a whole number of wei", f"write {number} ether or {number} gwei")
             return integer(number)
         case "ether" | "eth":
             return ether(number)
         case "gwei":
             return gwei(number)
-    raise UsageError(f"'{unit}' is no unit of the native coin", "wei, gwei or ether")
+    raise UsageError(f"'{unit}' is not a unit of the native coin", "wei, gwei or ether")
 
 
 def parse_argument(text: str, kind: str, amount: Callable[[str], int] = wei) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from mayavi.protocols.storage.packed_word import Field, Word, show_field, unpack
 
 LARGEST_AMOUNT = 2**128
-"""From here on a word is no amount: it holds flags or several values."""
+"""From here on a word is not an amount: it holds flags or several values."""
 UNLIMITED = 2**256 - 1
 _TOKEN_AMOUNTS = ("balance of ", "allowance of ", "balanceOf[", "allowance[", "totalSupply")
 

@@ -142,7 +142,7 @@ class Context(NamedTuple):
         number, unit = split_amount(text)
         if not unit and "." in number:
             remedy = f"write {number} ether, {number} USDC or another token's symbol, or smallest units"
-            raise UsageError(f"'{number}' is no whole number of smallest units", remedy)
+            raise UsageError(f"'{number}' is not a whole number of smallest units", remedy)
         if unit.lower() in NATIVE_UNITS:
             return wei(text)
         if unit not in self.fork.labels:
@@ -213,7 +213,7 @@ def _set_balance(fork: Fork, each: Override) -> None:
     number, symbol = split_amount(each.value)
     if not symbol and "." in number:
         known = Names(fork).token(token).symbol
-        raise UsageError(f"'{number}' is no whole number of smallest units", f"write {number} {known}")
+        raise UsageError(f"'{number}' is not a whole number of smallest units", f"write {number} {known}")
     amount = _token_units(fork, token, number) if symbol else integer(number)
     fork.set_storage(*balance_slot(fork, token, holder), amount)
 
@@ -242,7 +242,7 @@ def _set_block(fork: Fork, each: Override) -> None:
 def _send_call(fork: Fork, each: Override) -> None:
     target, found = each.part(0, "contract"), _CALL.match(each.value)
     if found is None:
-        raise UsageError(f"'{each.value}' is no call", "write it as `setFee(uint256) 5 from 0x…`")
+        raise UsageError(f"'{each.value}' is not a call", "write it as `setFee(uint256) 5 from 0x…`")
     function = Function.parse(found["function"])
     given = [part for part in re.split(r"[\s,]+", found["arguments"].strip()) if part]
     kinds = [parameter.type.canonical for parameter in function.signature.inputs]

@@ -37,7 +37,7 @@ def market_path(name: str) -> Path:
 
 
 def is_market(name: str) -> bool:
-    """Whether `name` is the world of a single market, or short for one; `UnknownName` if it is no world at all."""
+    """Whether `name` is the world of a single market, or short for one; `UnknownName` if it is not a world at all."""
     return name not in chain_names() and bool(market_name(name))
 
 

@@ -150,7 +150,7 @@ def test_a_wrong_argument_count_says_expected_and_got(echo, args, got):
 
 
 def test_arguments_by_name_are_refused_with_the_options_there_are(echo):
-    with pytest.raises(BadArgument, match="'x' is no option of a call") as failure:
+    with pytest.raises(BadArgument, match="'x' is not an option of a call") as failure:
         echo.one(x=7)
     assert "arguments go by position" in failure.value.hint
 
@@ -237,7 +237,7 @@ def test_a_log_that_does_not_fit_its_event_is_refused():
     event = Event.parse("Ping(uint256 x)")
     with pytest.raises(BadCalldata):
         event.decode(Log(PLACE, (event.topic,), b""))
-    with pytest.raises(BadCalldata, match="is no Ping"):
+    with pytest.raises(BadCalldata, match="is not Ping"):
         event.decode(Log(PLACE, (b"\1" * 32,), bytes(32)))
 
 

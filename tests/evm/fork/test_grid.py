@@ -150,7 +150,7 @@ def test_mistakes_are_named() -> None:
         lambda: grid.totals([WHOLE], [[1]], "cpu"),
         lambda: valued().call_many(CONTRACT, [word(1)], device="cpu"),
     ):
-        with pytest.raises(UsageError, match="'cpu' is the processor, which is no device here") as refused:
+        with pytest.raises(UsageError, match="'cpu' is the processor, which is not a device here") as refused:
             asked()
         assert refused.value.hint == "take device=None for the processor; there are: cuda, cuda:1, …, emulated"
 

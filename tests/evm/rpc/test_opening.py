@@ -43,7 +43,7 @@ def test_a_number_may_be_of_any_integer_type(opened: Opened) -> None:
     "block", [-1, True, np.True_, np.float64(20), 2**63, "newest", "0x12", b"\1" * 31, "", 1.5, None]
 )
 def test_what_names_no_block_is_refused_without_a_request(node: ScriptedNode, opened: Opened, block: object) -> None:
-    with pytest.raises(UsageError, match="is no block"):
+    with pytest.raises(UsageError, match="is not a valid block"):
         opened(block)
     assert node.requests == []
 

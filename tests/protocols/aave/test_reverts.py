@@ -88,7 +88,7 @@ def test_a_market_on_something_else_is_refused_at_once(market: AaveV3) -> None:
     with pytest.raises(NoCode, match="no contract stands at 0xB0b0"):
         AaveV3(market.fork, BOB)
     for stranger in ("USDC", "WETH", "AaveV3.Oracle", "AaveV3.DataProvider", "AaveV3.aUSDC"):
-        with pytest.raises(UsageError, match=f"{stranger} is no pool of Aave V3"):
+        with pytest.raises(UsageError, match=f"{stranger} is not a pool of Aave V3"):
             AaveV3(market.fork, stranger)
     assert AaveV3(market.fork, market.fork.labels["AaveV3.Pool"]).reserve("USDC") == market.reserve("USDC")
 

@@ -125,7 +125,7 @@ def test_what_is_no_feed_is_refused_at_once(fork: Fork) -> None:
     with pytest.raises(NoCode, match="no contract stands at 0x0000000000000000000000000000000000000B0b"):
         PriceFeed(fork, "0x0000000000000000000000000000000000000b0b")
     for stranger in ("USDC", "WETH", "AaveV3.Pool"):
-        with pytest.raises(UsageError, match=f"{stranger} is no price feed"):
+        with pytest.raises(UsageError, match=f"{stranger} is not a price feed"):
             PriceFeed(fork, stranger)
     with pytest.raises(UsageError, match="'ethereum' is not a fork"):
         PriceFeed("ethereum", ETH_USD)  # type: ignore[arg-type]
@@ -135,7 +135,7 @@ def test_what_is_no_feed_is_refused_at_once(fork: Fork) -> None:
 def test_no_fraction_of_nothing_is_a_price(fork: Fork, answer: int) -> None:
     feed = PriceFeed(fork, ETH_USD)
     feed.move(answer)
-    with pytest.raises(ActionRefused, match=f"answers {answer}: a fraction of that is no price"):
+    with pytest.raises(ActionRefused, match=f"answers {answer}: a fraction of that is not a valid price"):
         feed.move_by(0.5)
     feed.move(0)
     assert str(feed.price) == "0"

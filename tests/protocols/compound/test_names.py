@@ -35,7 +35,7 @@ def test_a_market_is_found_by_symbol_label_or_address() -> None:
         CompoundV3(Fork.empty())
     with pytest.raises(UnknownName, match="no Compound V3 market is known on avalanche"):
         CompoundV3(replica("avalanche"))
-    with pytest.raises(UsageError, match="WETH is no Compound V3 market"):
+    with pytest.raises(UsageError, match="WETH is not a Compound V3 market"):
         CompoundV3(fork, fork.labels["WETH"])
     with pytest.raises(NoCode):
         CompoundV3(fork, ALICE)

@@ -72,8 +72,8 @@ def test_a_market_of_another_lltv_is_created_by_the_owner_and_anybody() -> None:
     ("wanted", "message"),
     [
         ("0x" + "11" * 32, "Morpho has no market with the id 0x1111"),
-        ("0x1234", "'0x1234' is no market id"),
-        (b"short", "is no market id"),
+        ("0x1234", "'0x1234' is not a market id"),
+        (b"short", "is not a market id"),
         ("wstETH/USDC.87", "unknown Morpho market 'wstETH/USDC.87'"),
         (MarketParameters(bytes(20), bytes(20), bytes(20), bytes(20), 1), "no market has these parameters"),
     ],
@@ -97,7 +97,7 @@ def test_wrong_parameters_are_refused_with_morphos_reason() -> None:
             blue.create_market(wrong, sender=ALICE)
         assert caught.value.hint
     for name in ("wstETH", "wstETH/USDC", "wstETH/USDC.x", "wstETH/USDC.860"):
-        with pytest.raises(BadArgument, match="is no name of a Morpho market"):
+        with pytest.raises(BadArgument, match="is not the name of a Morpho market"):
             create_market(blue.fork, name)
     with pytest.raises(BadArgument, match="already"):
         create_market(blue.fork, "wstETH/USDC.86")

@@ -33,7 +33,7 @@ def test_a_market_knows_its_tokens_and_state(market: PendleMarket) -> None:
     assert abs(market.implied_rate - Decimal("0.05")) < Decimal("1e-15")
     assert PendleMarket(market.fork, "sDAI-11JUL2024").address == market.address
     assert repr(market) == "<Pendle market Pendle.sDAI-11JUL2024>"
-    with pytest.raises(UsageError, match="no market of Pendle"):
+    with pytest.raises(UsageError, match="not a market of Pendle"):
         PendleMarket(market.fork, "WETH")
 
 

@@ -81,7 +81,7 @@ def test_a_fork_without_uniswap_says_so() -> None:
 
 
 def test_what_is_no_pool_is_refused_at_once(uniswap: UniswapV3) -> None:
-    with pytest.raises(UsageError, match=r"WETH is no pool of Uniswap V3"):
+    with pytest.raises(UsageError, match=r"WETH is not a pool of Uniswap V3"):
         UniswapV3Pool(uniswap.fork, "WETH")
     with pytest.raises(NoCode):
         UniswapV3Pool(uniswap.fork, b"\xb0" * 20)
@@ -149,7 +149,7 @@ def test_what_is_no_pool_to_mint_in_is_explained(uniswap: UniswapV3, pool: Unisw
     for price in ("much", None, Decimal("NaN"), "Infinity"):
         with pytest.raises(BadArgument):
             pool.tick_at(price, "WETH")  # type: ignore[arg-type]
-    with pytest.raises(BadArgument, match="no price"):
+    with pytest.raises(BadArgument, match="not a valid price"):
         pool.price_at(0, "WETH")
 
 

@@ -52,13 +52,13 @@ def test_all_conditions_must_hold() -> None:
 
 
 def test_malformed_filters_are_refused() -> None:
-    with pytest.raises(UsageError, match="'transfer' is no selector"):
+    with pytest.raises(UsageError, match="'transfer' is not a selector"):
         TransactionFilter.parse(selector="transfer")
-    with pytest.raises(UsageError, match=r"'transfer\(address,uint' is no signature"):
+    with pytest.raises(UsageError, match=r"'transfer\(address,uint' is not a valid signature"):
         TransactionFilter.parse(selector="transfer(address,uint")
     with pytest.raises(UsageError, match="unknown Solidity type 'foo'"):
         TransactionFilter.parse(topic="Transfer(foo)")
-    with pytest.raises(UsageError, match="'0x12' is no topic"):
+    with pytest.raises(UsageError, match="'0x12' is not a topic"):
         TransactionFilter.parse(topic="0x12")
     with pytest.raises(BadAddress):
         TransactionFilter.parse("0x12")
