@@ -15,7 +15,7 @@ MILLION = 10**6
 
 
 def to_fraction(value: Number, what: str = "a number") -> Fraction:
-    """Return the exact fraction of the decimal digits; raise `BadArgument` if it is no number."""
+    """Return the exact fraction of the decimal digits; raise `BadArgument` if it is not a number."""
     try:
         if isinstance(value, Fraction):
             return value

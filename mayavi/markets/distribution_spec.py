@@ -32,7 +32,7 @@ def number_of(value: Any) -> Any:
     try:
         number = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except InvalidOperation:
-        raise BadArgument(f"'{value}' is no number and no distribution", _EXAMPLES) from None
+        raise BadArgument(f"'{value}' is neither a number nor a distribution", _EXAMPLES) from None
     return float(number)
 
 

@@ -79,7 +79,7 @@ class HistoricalPath(PriceProcess):
         try:
             begin = to_seconds(self.begin)
         except (ValueError, OverflowError):
-            raise BadArgument(f"begin '{self.begin}' is no time", "write it as 2023-03-11T07:00:00Z") from None
+            raise BadArgument(f"begin '{self.begin}' is not a valid time", "write it as 2023-03-11T07:00:00Z") from None
         if not times[0] <= begin < times[-1]:
             raise BadSeries(
                 f"'{file}' has no price at {say_time(begin)}",

@@ -108,9 +108,9 @@ class PricePaths(Mapping[str, Floats]):
 
     @staticmethod
     def _check(symbol: str, path: Floats) -> None:
-        if path.min() * E8 >= 0.5 and path.max() < np.inf:  # the lowest is no number if any is none
+        if path.min() * E8 >= 0.5 and path.max() < np.inf:  # the lowest is not a number if any is none
             return
-        for bad, what in ((~np.isfinite(path), "is no number"), (path * E8 < 0.5, "is less than a feed can say")):
+        for bad, what in ((~np.isfinite(path), "is not a number"), (path * E8 < 0.5, "is less than a feed can say")):
             if bad.any():
                 step = int(np.argmax(bad))
                 raise BadArgument(

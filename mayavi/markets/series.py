@@ -194,7 +194,7 @@ def _time(table: Table, place: int, time: object) -> float:
     try:
         return to_seconds(time)
     except (ValueError, OverflowError):
-        problem = "there is no time" if time is None or not str(time).strip() else f"'{time}' is no time"
+        problem = "there is no time" if time is None or not str(time).strip() else f"'{time}' is not a valid time"
         raise BadSeries(
             f"'{table.file}', {table.place} {place}: {problem} in column '{table.time_column}'",
             "write it as 2023-03-11T07:00:00Z, or in seconds since 1970",
@@ -239,7 +239,7 @@ def _price(table: Table, place: int, price: object, decimals: int | None, any_si
         else:
             number = int(text) / 10**decimals  # rounded once
     except (ValueError, OverflowError):
-        refuse(f"'{text}' is no number", "write it as 1234.5, without separators or signs of currency")
+        refuse(f"'{text}' is not a number", "write it as 1234.5, without separators or signs of currency")
     if not math.isfinite(number):
         refuse(f"the price is '{text}'", "remove the line, or put a price there")
     if number <= 0 and not any_sign:

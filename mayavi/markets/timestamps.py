@@ -15,7 +15,7 @@ def to_seconds(moment: object) -> float:
     Raises `ValueError` for anything else.
     """
     if isinstance(moment, bool):
-        raise ValueError(f"{moment} is no time")
+        raise ValueError(f"{moment} is not a valid time")
     if isinstance(moment, str):
         text = moment.strip()
         try:
@@ -28,7 +28,7 @@ def to_seconds(moment: object) -> float:
         return _seconds_of(datetime(moment.year, moment.month, moment.day, tzinfo=UTC))
     if isinstance(moment, int | float):
         return _from_count(float(moment))
-    raise ValueError(f"{moment!r} is no time")
+    raise ValueError(f"{moment!r} is not a valid time")
 
 
 def say_time(seconds: float) -> str:

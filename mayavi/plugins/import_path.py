@@ -29,7 +29,9 @@ def import_object(path: str, folder: Path | None = None) -> Any:
     """
     matched = _PATH.fullmatch(path)
     if matched is None:
-        raise PluginError(f"'{path}' is no import path", "write it as package.module:Name, such as my_agents:Saver")
+        raise PluginError(
+            f"'{path}' is not a valid import path", "write it as package.module:Name, such as my_agents:Saver"
+        )
     module = import_module(matched[1], (folder or Path.cwd()).absolute())
     found: Any = module
     owner = f"'{matched[1]}' ({_place(module)})"

@@ -113,7 +113,7 @@ def volatility_target(cov: Floats, low: float, high: float, target: float = TARG
     """
     check_bounds(ASSETS, low, high)
     if not (math.isfinite(target) and target >= 0):
-        raise BadArgument(f"{target} is no volatility", "give a standard deviation per year, such as 0.2")
+        raise BadArgument(f"{target} is not a valid volatility", "give a standard deviation per year, such as 0.2")
     s00, s11, s22, s01, s02, s12 = _entries(cov)
     mixed, across = (s11 + s22 + 2.0 * s12) / 4.0, (s01 + s02) / 2.0
     # The variance with a share x of the mix is square·x² + slope·x + s00.
@@ -135,7 +135,7 @@ def _entries(cov: Floats) -> Matrix:
     if given.ndim != 3 or given.shape[1:] != (ASSETS, ASSETS):
         raise BadArgument(f"covariances have the shape {given.shape}", "give (rows, 3, 3)")
     if not np.isfinite(given).all():
-        raise BadArgument("a covariance is no finite number", "the returns it comes from have a gap")
+        raise BadArgument("a covariance is not a finite number", "the returns it comes from have a gap")
     pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
     one, two, three, four, five, six = (np.ascontiguousarray(given[:, a, b]) for a, b in pairs)
     return one, two, three, four, five, six

@@ -240,7 +240,9 @@ class PPOYieldOptimizer:
         if seen.ndim not in (1, 2):
             raise BadArgument(f"an observation has the shape {seen.shape}", "give one, or a row for each")
         if not np.isfinite(seen).all():
-            raise BadArgument("an observation is no number", "environments never return NaN; look where it comes from")
+            raise BadArgument(
+                "an observation is not a number", "environments never return NaN; look where it comes from"
+            )
         if state is not None and state.state is not None and len(state.state) != len(np.atleast_2d(seen)):
             raise BadArgument(
                 f"the memory is of {len(state.state)} episodes, and {len(np.atleast_2d(seen))} are observed",
@@ -265,4 +267,4 @@ def _check_dimensions(state_dim: int | None, action_dim: int | None) -> None:
 def _check_free(place: Path) -> None:
     """Raise `UsageError` where saving would replace something other than a training run."""
     if place.is_file() or (place.is_dir() and any(place.iterdir()) and not (place / "run.json").is_file()):
-        raise UsageError(f"'{place}' is there, and is no training run", "name a new folder")
+        raise UsageError(f"'{place}' is there, and is not a training run", "name a new folder")

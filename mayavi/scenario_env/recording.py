@@ -45,10 +45,10 @@ def record_episode(
     rows = env.env if isinstance(env, ScenarioEnv) else env
     source = rows.source
     if not isinstance(source, ScenarioEpisodes):
-        raise UsageError("simulations of Python agents are no scenario, and cannot be stored as a run of one",
+        raise UsageError("simulations of Python agents are not a scenario, and cannot be stored as a run of one",
                          "run them with `Runner` and a `SegmentRecorder`")  # fmt: skip
     if isinstance(policy, str) and policy not in rows.strategies:
-        raise UsageError(f"'{policy}' is no strategy here", f"there are: {', '.join(rows.strategies)}")
+        raise UsageError(f"'{policy}' is not a strategy here", f"there are: {', '.join(rows.strategies)}")
     request = RunRequest(
         scenario=source.scenario,
         seed=rows.seed_of(episode),

@@ -61,7 +61,7 @@ def load_plugin(plugin: entry_points.Plugin) -> InstalledScenario:
     try:
         Document.open(path, kind=SCENARIO)
     except UsageError as error:
-        raise plugin.unusable(f"is no scenario: {error.message}", error.hint) from error
+        raise plugin.unusable(f"is not a scenario: {error.message}", error.hint) from error
     return InstalledScenario(plugin.name, path, plugin.package)
 
 

@@ -72,7 +72,7 @@ class Document:
         except OSError as error:
             raise UsageError(f"'{path}' cannot be read: {error.strerror}") from None
         if len(content) > MOST_BYTES:
-            raise kind.error(f"'{path}' has {len(content):,} bytes, which is no {kind.noun}", kind.size_hint)
+            raise kind.error(f"'{path}' has {len(content):,} bytes, too many for a {kind.noun}", kind.size_hint)
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -262,7 +262,7 @@ class _Reader:
         self.left -= 1
         if self.left < 0:
             raise self._fault(
-                node, f"more than {MOST_VALUES:,} values, which is no {self.kind.noun}", "aliases multiply"
+                node, f"more than {MOST_VALUES:,} values, too many for a {self.kind.noun}", "aliases multiply"
             )
         if len(place) > _DEEPEST:
             raise self._fault(node, "nested too deeply, or an anchor that holds itself", "write it out")

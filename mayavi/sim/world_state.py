@@ -155,7 +155,7 @@ class _Sharing:
 
 
 def checked_seed(seed: int) -> int:
-    """Return `seed`; raise `BadInteger` if it is no integer from 0 to 2**63 - 1."""
+    """Return `seed`; raise `BadInteger` unless it is an integer from 0 to 2**63 - 1."""
     if type(seed) is not int:
         raise BadInteger(f"seed {seed!r} is not an integer")
     if not 0 <= seed < SEED_LIMIT:

@@ -48,25 +48,29 @@ BAD = {
     "no time": (lines("0,1", ",2"), "'FILE', line 3: there is no time in column 'time'", "seconds since 1970"),
     "a time that is none": (
         lines("yesterday,1", "0,2"),
-        "'FILE', line 2: 'yesterday' is no time in column 'time'",
+        "'FILE', line 2: 'yesterday' is not a valid time in column 'time'",
         "write it as",
     ),
-    "a day that never was": (lines("2023-02-30,1", "0,2"), "'FILE', line 2: '2023-02-30' is no time", "write it as"),
-    "a time of nan": (lines("nan,1", "0,2"), "'FILE', line 2: 'nan' is no time", "write it as"),
+    "a day that never was": (
+        lines("2023-02-30,1", "0,2"),
+        "'FILE', line 2: '2023-02-30' is not a valid time",
+        "write it as",
+    ),
+    "a time of nan": (lines("nan,1", "0,2"), "'FILE', line 2: 'nan' is not a valid time", "write it as"),
     "no price": (lines("0,1", "60,"), "'FILE', line 3: there is no price in column 'close'", "say skip_blank=True"),
     "a price that is none": (
         lines("0,n/a", "60,1"),
-        "'FILE', line 2: 'n/a' is no number in column 'close'",
+        "'FILE', line 2: 'n/a' is not a number in column 'close'",
         "as 1234.5",
     ),
     "a price with separators": (
         lines('0,"1,234.5"', "60,1"),
-        "'FILE', line 2: '1,234.5' is no number",
+        "'FILE', line 2: '1,234.5' is not a number",
         "without separators",
     ),
     "a price with underscores": (
         lines("0,1_234", "60,1"),
-        "'FILE', line 2: '1_234' is no number",
+        "'FILE', line 2: '1_234' is not a number",
         "without separators",
     ),
     "nan": (lines("0,1", "60,nan"), "'FILE', line 3: the price is 'nan' in column 'close'", "remove the line"),
@@ -171,8 +175,8 @@ def test_a_file_that_cannot_be_opened_says_why(file) -> None:
             '[{"time": 60, "close": 1}, {"time": 60, "close": 2}]',
             "record 2: 1970-01-01 00:01:00 UTC is the time of record 1 too",
         ),
-        ('[{"time": true, "close": 1}, {"time": 60, "close": 2}]', "record 1: 'True' is no time"),
-        ('[{"time": 0, "close": true}, {"time": 60, "close": 2}]', "record 1: 'True' is no number"),
+        ('[{"time": true, "close": 1}, {"time": 60, "close": 2}]', "record 1: 'True' is not a valid time"),
+        ('[{"time": 0, "close": true}, {"time": 60, "close": 2}]', "record 1: 'True' is not a number"),
     ],
 )
 def test_bad_json_is_refused(file, content: str, words: str) -> None:

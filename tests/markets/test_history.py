@@ -131,7 +131,7 @@ def test_a_beginning_outside_of_the_series_is_refused(hourly: Series, begin) -> 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"begin": "soon"}, "begin 'soon' is no time"),
+        ({"begin": "soon"}, "begin 'soon' is not a valid time"),
         ({"fill": "guess"}, "unknown fill 'guess'"),
         ({"max_gap": 0.5}, "max_gap '0.5' is less than 1"),
         ({"max_gap": float("nan")}, "max_gap 'nan' is not a finite number"),

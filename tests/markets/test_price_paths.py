@@ -232,8 +232,8 @@ def test_what_cannot_be_drawn_is_refused(changed, error, words) -> None:
 @pytest.mark.parametrize(
     ("paths", "words"),
     [
-        ({"A": [1.0, float("inf")]}, "the price of A at step 1, 'inf', is no number"),
-        ({"A": [1.0, float("nan")]}, "the price of A at step 1, 'nan', is no number"),
+        ({"A": [1.0, float("inf")]}, "the price of A at step 1, 'inf', is not a number"),
+        ({"A": [1.0, float("nan")]}, "the price of A at step 1, 'nan', is not a number"),
         ({"A": [1.0, -2.0]}, "the price of A at step 1, '-2.0', is less than a feed can say"),
         ({"A": [1.0, 4e-9]}, "the price of A at step 1, '4e-09', is less than a feed can say"),
         ({"A": [1.0]}, "the path of A has the shape (1,)"),

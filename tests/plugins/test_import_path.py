@@ -59,11 +59,11 @@ def test_a_module_that_does_not_import_gives_the_last_line_of_its_traceback(
         ("my_tools:Hamer", "has no 'Hamer'", "did you mean 'Hammer'?"),
         ("my_tools:Zzz", "has no 'Zzz'", "it defines Hammer"),
         ("my_tools:Hammer.Grp", "'my_tools:Hammer' has no 'Grp'", "did you mean 'Grip'?"),
-        ("my_tools:", "is no import path", "my_agents:Saver"),
-        (":Hammer", "is no import path", "my_agents:Saver"),
-        ("my-tools:Hammer", "is no import path", "my_agents:Saver"),
-        ("../my_tools:Hammer", "is no import path", "my_agents:Saver"),
-        ("my_tools:Hammer()", "is no import path", "my_agents:Saver"),
+        ("my_tools:", "is not a valid import path", "my_agents:Saver"),
+        (":Hammer", "is not a valid import path", "my_agents:Saver"),
+        ("my-tools:Hammer", "is not a valid import path", "my_agents:Saver"),
+        ("../my_tools:Hammer", "is not a valid import path", "my_agents:Saver"),
+        ("my_tools:Hammer()", "is not a valid import path", "my_agents:Saver"),
     ],
 )
 def test_a_path_that_names_nothing_says_what_is_near(own_code: OwnCode, path: str, message: str, hint: str) -> None:

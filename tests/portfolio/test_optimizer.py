@@ -131,9 +131,9 @@ def test_what_is_saved_is_loaded_and_decides_the_same(
     assert PPOYieldOptimizer().load().model.run_id == "ppo_yield_router"
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(UsageError, match="is there, and is no training run"):
+    with pytest.raises(UsageError, match="is there, and is not a training run"):
         optimizer.save(tmp_path / "mine")
-    with pytest.raises(UsageError, match="is there, and is no training run"):
+    with pytest.raises(UsageError, match="is there, and is not a training run"):
         PPOYieldOptimizer(model_path=tmp_path / "mine").train()  # before it trains
 
 
@@ -215,7 +215,7 @@ def test_what_is_shown_must_be_an_observation(optimizer: PPOYieldOptimizer) -> N
     size = optimizer.policy.observation_space.shape[0]
     with pytest.raises(ModelMismatch, match=r"not \(3,\)"):
         optimizer.predict(np.zeros(3), optimizer.memory())
-    with pytest.raises(BadArgument, match="is no number"):
+    with pytest.raises(BadArgument, match="is not a number"):
         optimizer.predict(np.full(size, np.nan), optimizer.memory())
     with pytest.raises(BadArgument, match="has the shape"):
         optimizer.predict(np.zeros((1, 1, size)), optimizer.memory())

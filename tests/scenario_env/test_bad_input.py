@@ -41,10 +41,10 @@ def world() -> Fork:
         ({"actions": ["hold"]}, "action 0 of every learner", ""),
         ({"actions": ["repay 25% USDC", "repay 25% USDC"]}, "'repay 25% USDC' twice", ""),
         ({"actions": ["repay 125% USDC"]}, "must be from 0 to 1", ""),
-        ({"reward": "pln"}, "no named reward", ""),
+        ({"reward": "pln"}, "not a named reward", ""),
         ({"reward": {"own.debt": {"relative": True}}, "agent": "liquidator"}, "is 0 at the start", "reward"),
         ({"ends": ["own.liquidations = 0"]}, "not a condition such as", ""),
-        ({"agent": "borower"}, "the learner is 'borower', which is no agent here", "'borrower'"),
+        ({"agent": "borower"}, "the learner is 'borower', which is not an agent here", "'borrower'"),
         ({"agent": "borrower-7"}, "unknown learner 'borrower-7'", "'borrower'"),
         ({"market": "AaveV4"}, "unknown lending market 'AaveV4'", "'AaveV3'"),
         ({"observe": ["time_left"]}, "unknown key 'observe'", "'observes'"),
@@ -115,7 +115,7 @@ def test_python_simulations_bring_their_own_learner(world: Fork) -> None:
     with pytest.raises(UsageError, match="0 steps does nothing"):
         Simulations(build, steps=0, learner=learner)
     env = ScenarioEnv("learning_borrower", world=world, horizon=2)
-    with pytest.raises(UsageError, match="'holdd' is no strategy"):
+    with pytest.raises(UsageError, match="'holdd' is not a strategy"):
         record_episode(env, "holdd")
     assert Simulation  # exported
 

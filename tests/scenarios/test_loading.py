@@ -61,7 +61,7 @@ def changed(old: str, new: str) -> str:
         ("  base:", "  bse:", "unknown chain 'bse'", "did you mean 'base'?"),
         ("steps: 4", "steps: 0", "mine.yaml:6:8: steps is '0', and must be at least 1", ""),
         ("steps: 4\n", "", "'steps' is missing", ""),
-        ("step_time: 1h", "step_time: 1 moon", "mine.yaml:7:12: step_time is '1 moon': 'moon' is no unit", ""),
+        ("step_time: 1h", "step_time: 1 moon", "mine.yaml:7:12: step_time is '1 moon': 'moon' is not a unit", ""),
         ("step_time: 1h", "step_time: 0", "step_time is 0", ""),
         ("step_time: 1h\n", "", "'step_blocks' is missing", "step_time: 1h"),
         ("step_time: 1h", "step_time: 1h\nstep_blocks: 5", "say the same", ""),
@@ -81,7 +81,7 @@ def changed(old: str, new: str) -> str:
         ("    health_factor: {uniform: [1.1, 2]}\n", "", "agents.crowd borrows USDC without an amount", ""),
         ("steps: 4", "steps: 4\nordering: prio", "ordering is 'prio', and may be 'fifo', 'shuffle' or", ""),
         ("steps: 4", "steps: 4\ngas: {base_fee: 20}", "gas.base_fee is '20' without a unit", ""),
-        ("steps: 4", "steps: 4\nblocks: {one: [crwd, bot]}", "which is no agent here", "did you mean 'crowd'?"),
+        ("steps: 4", "steps: 4\nblocks: {one: [crwd, bot]}", "which is not an agent here", "did you mean 'crowd'?"),
         ("steps: 4", "steps: 4\nblocks: {one: [bot]}", "'crowd' is in no block", ""),
         ("steps: 4", "steps: 4\ncorrelations: {WETH/WBTC: 0.5}", "'WBTC' has no price process", ""),
         (

@@ -82,11 +82,11 @@ def test_the_text_needs_neither_files_nor_compilers(
     [
         ({"file": "Nope.sol"}, "there is no file"),
         ({"figures": {"a": "nothing"}}, "unknown function of vault 'nothing'"),
-        ({"figures": {"a": "balanceOf"}}, "'balanceOf(address)' is no figure"),
+        ({"figures": {"a": "balanceOf"}}, "'balanceOf(address)' is not a figure"),
         ({"constructor": ["gold"]}, "takes 2 arguments, got 1"),
         ({"constructor": {"asset_": "silver", "exitFeeBps_": 1}}, "unknown address or contract 'silver'"),
         ({"contract": "Bank"}, "unknown contract 'Bank'"),
-        ({"data": "{}"}, "`data` is no compiled contract"),
+        ({"data": "{}"}, "`data` is not a compiled contract"),
         ({"sender": "nobody"}, "unknown address or contract 'nobody'"),
         ({"colour": "red"}, "colour"),
     ],

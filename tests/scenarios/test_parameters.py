@@ -64,7 +64,7 @@ def test_governance_can_be_placed_in_a_block_of_its_own() -> None:
     first = play("", text=SCENARIO + "blocks: {market: [alice, bot]}\n", overrides=[override])
     assert {row.step for row in first.actions if row.kind == "liquidate"} == {2}
     assert {row.block for row in first.actions if row.agent == "governance"} == {"governance"}
-    with pytest.raises(BadScenario, match="block 'votes' names 'governance', which is no agent here"):
+    with pytest.raises(BadScenario, match="block 'votes' names 'governance', which is not an agent here"):
         load_text(SCENARIO + blocks)
 
 

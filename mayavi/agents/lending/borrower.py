@@ -50,7 +50,7 @@ class BorrowerAgent(Agent):
         self.target_wad = as_wad(target)
         if self.target_wad <= WAD:
             raise BadArgument(
-                f"a health factor of {target} is no target: at 1 and below a loan can be liquidated at once",
+                f"a health factor of {target} is not a valid target: at 1 and below a loan can be liquidated at once",
                 "give one above 1, such as 1.5",
             )
         self.behaviour = KeepsBand("0.9", "1.25", around=True) if behaviour is None else behaviour

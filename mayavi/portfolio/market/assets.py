@@ -49,7 +49,7 @@ def growth(values: Floats, lent_share: float = LENT_SHARE, first_hour: int = 0) 
     """
     check_values(values)
     if not 0 <= finite("lent_share", lent_share, "0.5 lends half of it") <= 1:
-        raise BadArgument(f"lent_share '{lent_share}' is no share", "it is from 0 to 1: 0.5 lends half of it")
+        raise BadArgument(f"lent_share '{lent_share}' is not a valid share", "it is from 0 to 1: 0.5 lends half of it")
     paths, hours = values.shape[0], values.shape[1] - 1
     factors = np.empty((paths, hours, len(ASSETS)))
     for begin in range(0, paths, _CHUNK):  # chunks that fit into the cache

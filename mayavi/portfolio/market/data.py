@@ -93,16 +93,18 @@ class RWAMarket:
         for name, place in PLACE.items():
             low, high = float(least[place]), float(most[place])
             if not (np.isfinite(low) and np.isfinite(high)):
-                self._refuse(name, ~np.isfinite(self.values[:, :, place]), "is no number", "every hour has one")
+                self._refuse(name, ~np.isfinite(self.values[:, :, place]), "is not a number", "every hour has one")
             column = self.values[:, :, place]
             if name in ABOVE_ZERO and low <= 0:
                 self._refuse(name, column <= 0, "is not above zero", "a price or a peg is more than zero")
             if name in _AT_LEAST_ZERO and low < 0:
                 self._refuse(name, column < 0, "is negative", "it is zero or more")
             if name in _RATES and low <= -100:
-                self._refuse(name, column <= -100, "is no rate", "it is in percent a year: 4.25, and above -100")
+                self._refuse(
+                    name, column <= -100, "is not a valid rate", "it is in percent a year: 4.25, and above -100"
+                )
             if name == "btc_dominance" and not (low >= 0 and high <= 100):
-                self._refuse(name, (column < 0) | (column > 100), "is no share", "it is in percent: 0 to 100")
+                self._refuse(name, (column < 0) | (column > 100), "is not a valid share", "it is in percent: 0 to 100")
 
     def _refuse(self, name: str, bad: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], problem: str, hint: str) -> None:
         path, hour = (int(each) for each in np.argwhere(bad)[0])
@@ -146,7 +148,7 @@ class RWAMarket:
         try:
             return float(otherwise) if asked is None else to_seconds(asked)
         except (ValueError, OverflowError):
-            raise BadArgument(f"{name} '{asked}' is no time", "write it as 2023-03-11T07:00:00Z") from None
+            raise BadArgument(f"{name} '{asked}' is not a valid time", "write it as 2023-03-11T07:00:00Z") from None
 
     @property
     def first_hour(self) -> int:

@@ -144,7 +144,7 @@ def write_rwa(
             name = str(target).replace("'", "''")
             database.execute(f"copy (select * from market order by time) to '{name}' (format parquet)")
     else:
-        raise BadArgument(f"'{target}' is no file that a market can be written to", "name a .csv or .parquet file")
+        raise BadArgument(f"'{target}' is not a file that a market can be written to", "name a .csv or .parquet file")
 
 
 def _read_one_file(path: Path) -> dict[str, _KnownColumn]:
@@ -195,7 +195,7 @@ def _join_files(source: Mapping[str, Source]) -> dict[str, _KnownColumn]:
         found = _column(table, name, "either", skip_blank=True)
         hours = float(delay[0]) if delay else 0.0
         if not (np.isfinite(hours) and hours >= 0):
-            raise BadArgument(f"the delay '{hours:g}' of {name} is no time to wait", "hours, zero or more")
+            raise BadArgument(f"the delay '{hours:g}' of {name} is not a valid time to wait", "hours, zero or more")
         series = found.series
         if hours:
             later = series.times + hours * HOUR_SECONDS
@@ -244,7 +244,7 @@ def _common_hours(
         try:
             limits.append(None if asked is None else to_seconds(asked))
         except (ValueError, OverflowError):
-            raise BadArgument(f"{name} '{asked}' is no time", "write it as 2023-03-11T07:00:00Z") from None
+            raise BadArgument(f"{name} '{asked}' is not a valid time", "write it as 2023-03-11T07:00:00Z") from None
     first = max(float(each.series.times[0]) for each in known.values())
     # A slow column, such as a daily rate, stays valid for a while after its last value; prices do not.
     last = min(

@@ -124,7 +124,7 @@ def pool_price(fork: Fork, pool: str, given: Decimal | None) -> Decimal:
     """Return the initial price of a new pool, TOKEN/OTHER.FEE: the given one, or that of the world's price feeds."""
     tokens = pool_tokens(pool)
     if given is not None or tokens is None:
-        return given or Decimal(1)  # a name that is no pool's is refused where the pool is made
+        return given or Decimal(1)  # a name that is not a pool's is refused where the pool is made
     try:
         first, second = (oracle_usd_e8(fork, symbol) for symbol in tokens[:2])
     except (UsageError, ExecutionError) as error:

@@ -134,7 +134,7 @@ def _read_logs(client: RpcClient) -> list[_Log]:
 
 def _logs(answer: object) -> list[_Log]:
     if not isinstance(answer, list):
-        raise BadValue("the logs are no list")
+        raise BadValue("the logs are not a list")
     found = []
     for each in map(fields, answer):
         event = decode_liquidation(data(each.get("data"), DATA_BYTES))

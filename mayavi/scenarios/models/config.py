@@ -283,7 +283,7 @@ class ScenarioConfig(Model):
                     hint = did_you_mean(name, known) or f"there are: {', '.join(known)}"
                     raise _rule(
                         ("blocks", block),
-                        f"block '{block}' names '{name}', which is no agent here",
+                        f"block '{block}' names '{name}', which is not an agent here",
                         hint,
                     )
                 if name in placed:

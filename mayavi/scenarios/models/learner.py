@@ -102,7 +102,7 @@ def _action_of(value: Any) -> Any:
         parts["amount"] = number_of(size.replace(",", ""), "an amount")
     for key in ("token", "into"):
         if key in parts and asset_of(parts[key]).amount is not None:
-            raise fault(f"is '{value}', and '{parts[key]}' is no token")
+            raise fault(f"is '{value}', and '{parts[key]}' is not a token")
     return parts
 
 
@@ -181,7 +181,7 @@ def _reward_of(value: Any) -> Any:
     if isinstance(value, str):
         if value not in REWARDS:
             hint = did_you_mean(value, REWARDS) or f"there are: {', '.join(REWARDS)}"
-            raise fault(f"is '{value}', which is no named reward; {hint}, or weights of figures {{own.wealth: 1}}")
+            raise fault(f"is '{value}', which is not a named reward; {hint}, or weights of figures {{own.wealth: 1}}")
         form = "change" if value == "pnl" else "final"
         return [{"figure": "own.wealth", "form": form, "relative": True}]
     if isinstance(value, dict):
@@ -241,4 +241,4 @@ def unknown_agent(learner: Learner, agents: Collection[str]) -> tuple[str, str] 
     if name in agents or (dash and stem in agents and number.isdigit()):
         return None
     hint = did_you_mean(name, agents) or f"there are: {', '.join(agents)}"
-    return f"the learner is '{name}', which is no agent here", hint
+    return f"the learner is '{name}', which is not an agent here", hint

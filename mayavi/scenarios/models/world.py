@@ -40,7 +40,7 @@ def _known_block(block: int | str) -> int | str:
         raise _rule(f"there is no block {block}", _BLOCKS)
     is_hash = isinstance(block, str) and block.startswith("0x") and len(block) == 66
     if isinstance(block, str) and block != "latest" and not is_hash:
-        raise _rule(f"'{block}' is no block", _BLOCKS)
+        raise _rule(f"'{block}' is not a valid block", _BLOCKS)
     return block
 
 

@@ -42,7 +42,7 @@ class StepLength(Assumption):
         try:
             length = seconds_of(value) if self.path == "step_time" else int(value.replace("_", ""))
         except ValueError as error:
-            raise UsageError(f"'{value}' is no length of a step", f"give it as {self.base}") from error
+            raise UsageError(f"'{value}' is not a valid length of a step", f"give it as {self.base}") from error
         if length < 1:
             raise UsageError(f"a step of {value} takes no time", f"give it as {self.base}")
         longer = Fraction(length, config.step_time or config.step_blocks or 1)
@@ -71,7 +71,7 @@ def _check_time(config: ScenarioConfig, other: ScenarioConfig, longer: Fraction)
 
 def _whole(path: str, number: Fraction) -> int:
     if number.denominator != 1 or (path == "steps" and number < 1):
-        raise UsageError(f"{path} would be {float(number):g}, which is no whole number", "choose another length")
+        raise UsageError(f"{path} would be {float(number):g}, which is not a whole number", "choose another length")
     return number.numerator
 
 

@@ -108,9 +108,9 @@ def check_seeds(seeds: Iterable[int]) -> tuple[int, ...]:
 
 
 def check_seed(seed: int) -> int:
-    """Return `seed`; raise `UsageError` if it is no integer from 0 to 2⁶³ − 1."""
+    """Return `seed`; raise `UsageError` unless it is an integer from 0 to 2⁶³ − 1."""
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise UsageError(f"{seed!r} is no seed", "a seed is an integer from 0 to 2^63 - 1")
+        raise UsageError(f"{seed!r} is not a valid seed", "a seed is an integer from 0 to 2^63 - 1")
     if not 0 <= seed < SEED_LIMIT:
         raise UsageError(f"seed {seed} is out of range", "a seed is an integer from 0 to 2^63 - 1")
     return seed
@@ -123,7 +123,9 @@ def parse_grid(axes: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         path, equals, values = axis.partition("=")
         path = path.strip()
         if not equals or not path:
-            raise UsageError(f"'{axis}' is no axis of a grid", "give a path and its values: --grid shock.size=10%,20%")
+            raise UsageError(
+                f"'{axis}' is not a valid axis of a grid", "give a path and its values: --grid shock.size=10%,20%"
+            )
         if path in columns:
             raise UsageError(f"'{path}' is given to --grid twice", "give all of its values in one: a.b=1,2,3")
         columns[path] = split_values(values)

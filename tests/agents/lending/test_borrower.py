@@ -207,7 +207,7 @@ def test_a_target_the_market_does_not_lend_at_becomes_the_lowest_it_does() -> No
 
 
 def test_unknown_names_and_impossible_numbers_are_refused() -> None:
-    with pytest.raises(BadArgument, match="health factor of 1 is no target"):
+    with pytest.raises(BadArgument, match="health factor of 1 is not a valid target"):
         borrower(target=1)
     with pytest.raises(UnknownName, match="DOGE"):
         Stage(replica(), [borrower(collateral="DOGE")])

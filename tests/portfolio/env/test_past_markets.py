@@ -125,7 +125,7 @@ def test_a_file_that_cannot_be_played_says_why(past: tuple[str, RWAMarket], tmp_
         rwa(data=path, split="test")
     with pytest.raises(UsageError, match="needs 269: its 100 steps and the 168 before it"):
         rwa(data=path, end="2024-01-10", horizon=100)
-    with pytest.raises(UsageError, match="begin 'yesterday' is no time"):
+    with pytest.raises(UsageError, match="begin 'yesterday' is not a valid time"):
         rwa(data=path, begin="yesterday")
     with pytest.raises(UsageError, match="no two whole hours"):
         rwa(data=path, begin="2030-01-01")

@@ -41,13 +41,13 @@ def test_values_cannot_be_written_to() -> None:
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
-        ("eth_price", np.nan, "eth_price at hour 7 of 'simulated', 'nan', is no number"),
-        ("gas_price", np.inf, "gas_price at hour 7 of 'simulated', 'inf', is no number"),
+        ("eth_price", np.nan, "eth_price at hour 7 of 'simulated', 'nan', is not a number"),
+        ("gas_price", np.inf, "gas_price at hour 7 of 'simulated', 'inf', is not a number"),
         ("btc_price", -1.0, "btc_price at hour 7 of 'simulated', '-1.0', is not above zero"),
         ("usdy_peg", 0.0, "usdy_peg at hour 7 of 'simulated', '0.0', is not above zero"),
         ("eth_vol", -0.1, "eth_vol at hour 7 of 'simulated', '-0.1', is negative"),
-        ("btc_dominance", 101.0, "btc_dominance at hour 7 of 'simulated', '101.0', is no share"),
-        ("meth_apy", -100.0, "meth_apy at hour 7 of 'simulated', '-100.0', is no rate"),
+        ("btc_dominance", 101.0, "btc_dominance at hour 7 of 'simulated', '101.0', is not a valid share"),
+        ("meth_apy", -100.0, "meth_apy at hour 7 of 'simulated', '-100.0', is not a valid rate"),
     ],
 )
 def test_a_value_that_cannot_be_is_named(column: str, value: float, told: str) -> None:
@@ -87,7 +87,7 @@ def test_a_historical_market_is_split_by_time() -> None:
     assert (train.first_hour, test.first_hour) == (0, 10)
     with pytest.raises(BadSeries, match=r"'a\.csv' has no two hours"):
         market.between("1980-01-01")
-    with pytest.raises(BadArgument, match="begin 'soon' is no time"):
+    with pytest.raises(BadArgument, match="begin 'soon' is not a valid time"):
         market.between("soon")
     with pytest.raises(BadArgument, match="a drawn market has no times"):
         RWAMarket(None, some_values()).between(0)

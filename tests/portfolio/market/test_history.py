@@ -99,7 +99,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     drawn = MODEL.draw([stream(4, "a")], 10)
     with pytest.raises(BadArgument, match="there is no path '1'"):
         write_rwa(drawn, tmp_path / "a.csv", row=1)
-    with pytest.raises(BadArgument, match="is no file that a market can be written to"):
+    with pytest.raises(BadArgument, match="is not a file that a market can be written to"):
         write_rwa(drawn, tmp_path / "a.json")
 
 
@@ -137,10 +137,10 @@ def test_a_missing_time_is_named(write: WriteRows) -> None:
         (row(1, eth="-5"), "line 3: the price '-5' is not above zero in column 'eth_price'"),
         (row(1, btc="0"), "line 3: the price '0' is not above zero in column 'btc_price'"),
         (row(1, btc=""), "line 3: there is no price in column 'btc_price'"),
-        (row(1, fed="high"), "line 3: 'high' is no number in column 'fed_rate'"),
+        (row(1, fed="high"), "line 3: 'high' is not a number in column 'fed_rate'"),
         (row(1, fed="inf"), "line 3: the price is 'inf' in column 'fed_rate'"),
         (row(0), "line 3: 2024-03-01 00:00:00 UTC is the time of line 2 too"),
-        ("soon,1,1,1", "line 3: 'soon' is no time in column 'time'"),
+        ("soon,1,1,1", "line 3: 'soon' is not a valid time in column 'time'"),
         (row(1) + ",1", "line 3: 5 fields where the header has 4"),
     ],
 )
@@ -285,7 +285,7 @@ def test_too_short_is_told(write: WriteRows) -> None:
     error = refused(path, begin="2024-03-01T01:30:00Z")
     assert "has no two whole hours" in str(error)
     assert "from 2024-03-01 00:00:00 UTC to 2024-03-01 02:00:00 UTC" in str(error.hint)
-    assert "begin 'soon' is no time" in str(refused(path, begin="soon"))
+    assert "begin 'soon' is not a valid time" in str(refused(path, begin="soon"))
 
 
 def test_trailing_volatility_finds_a_constant_one() -> None:

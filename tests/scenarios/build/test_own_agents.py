@@ -61,7 +61,7 @@ def test_members_are_numbered_have_their_fee_and_draw_from_streams_of_their_own(
         ("saver:Saver", "pathlib:Path", "'pathlib:Path' is the class Path, not a subclass of Agent", "subclass"),
         ("saver:Saver", "saver:Agent", "'saver:Agent' does not implement step", "write-an-agent.md"),
         ("saver:Saver", "saver", "unknown kind 'saver' of agents.savers", ""),
-        ("saver:Saver", "'saver:'", "'saver:' is no import path", "package.module:Name"),
+        ("saver:Saver", "'saver:'", "'saver:' is not a valid import path", "package.module:Name"),
     ],
 )
 def test_bad_input_is_refused_where_it_stands(
@@ -89,7 +89,7 @@ def test_an_override_that_names_code_is_named_in_the_error(saving: Path) -> None
 
 def test_settings_that_are_no_model_of_ours_are_refused(own_code: OwnCode, saving: Path) -> None:
     own_code.write(saver=SAVER.replace("class Settings(OwnAgentSettings)", "class Settings"))
-    with pytest.raises(BadScenario, match=r"the settings of 'saver:Saver' are no OwnAgentSettings"):
+    with pytest.raises(BadScenario, match=r"the settings of 'saver:Saver' are not OwnAgentSettings"):
         load_scenario(saving)
 
 

@@ -124,7 +124,7 @@ def test_a_mixture_keeps_its_sum_and_the_proportions_of_the_others() -> None:
     assert moved.behaviour == {"hold": Decimal("0.56"), "band": Decimal("0.16"), "panic": Decimal("0.28")}
     with pytest.raises(UsageError, match="is not possible"):
         panic.overrides("120%")
-    with pytest.raises(UsageError, match="is no share"):
+    with pytest.raises(UsageError, match="is not a valid share"):
         panic.overrides("many")
 
 

@@ -39,7 +39,7 @@ def test_what_people_write_is_read_exactly_and_written_back(written: object, val
         ({"WETH": 1, "WBTC": 0}, "gives WBTC 0, and an amount or share is above zero"),
         ({"WETH": "110%", "WBTC": "-10%"}, "gives WBTC -10%"),
         ({"WETH": "much"}, "gives WETH what is 'much', not an amount"),
-        ({"1 WETH": 5}, "names '1 WETH', which is no token"),
+        ({"1 WETH": 5}, "names '1 WETH', which is not a token"),
         (7, "not a token such as WETH"),
     ],
 )

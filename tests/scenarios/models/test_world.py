@@ -89,7 +89,7 @@ def test_a_node_takes_any_block_of_the_file_and_never_its_url(tmp_path: Path) ->
     [
         ("block: 5\n", "lone.yaml:7:8: there is no replica of ethereum at block 5", "17666333, 18085863, 19000000"),
         ("block: latest\n", "no replica of ethereum at block latest", "19000000"),
-        ("block: yesterday\n", "'yesterday' is no block", "a block hash of 32 bytes"),
+        ("block: yesterday\n", "'yesterday' is not a valid block", "a block hash of 32 bytes"),
         (f"block: 0x{'ab' * 32}\n", "no replica of ethereum at block 0xabab", "19000000"),
         ("block: -1\n", "there is no block -1", "a number, a block hash"),
         ("source: replika\n", "unknown source 'replika'", "did you mean 'replica'?"),

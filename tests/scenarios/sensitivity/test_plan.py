@@ -81,7 +81,7 @@ def test_values_of_ones_own_replace_the_defaults_or_add_keys() -> None:
         ("agents.nobody.count=1,2", "there is no 'nobody' in agents"),
         ("agents.liquidators.count=0,2", r"--assumption agents\.liquidators\.count=0: agents\.liquidators\.count is"),
         ("gas.base_fee=7,9", "without a unit"),
-        ("step_time=7h,2h", "which is no whole number"),
+        ("step_time=7h,2h", "which is not a whole number"),
     ],
 )
 def test_wrong_values_are_refused_by_their_option(given: str, message: str) -> None:
@@ -100,7 +100,7 @@ def test_values_that_the_scenario_refuses_are_skipped_with_the_reason() -> None:
     _, skipped = planned("multi_cohort")
     found = {(each.path, each.value): each.reason for each in skipped}
     assert found["agents.investors.sells", "threshold"].startswith("agents.investors sells above a threshold without")
-    assert found["step_time", "2d"] == "agents.team.over would be 2.5, which is no whole number"
+    assert found["step_time", "2d"] == "agents.team.over would be 2.5, which is not a whole number"
 
 
 def test_a_scenario_without_assumptions_says_so() -> None:

@@ -62,7 +62,7 @@ def test_what_cannot_stay_the_same_is_refused_with_the_reason() -> None:
         length_of(load_scenario("launch_replay")).overrides("30s")
     with pytest.raises(UsageError, match=r"steps would be 4\.8"):
         length_of(load_scenario("depeg_cascade", steps=24)).overrides("5h")
-    with pytest.raises(UsageError, match="is no length of a step"):
+    with pytest.raises(UsageError, match="is not a valid length of a step"):
         length_of(load_scenario("depeg_cascade")).overrides("soon")
 
 

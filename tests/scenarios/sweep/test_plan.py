@@ -99,8 +99,8 @@ def test_a_sweep_may_be_as_large_as_its_limit_and_no_larger(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("axes", "words"),
     [
-        (["shock"], "'shock' is no axis"),
-        (["=1,2"], "'=1,2' is no axis"),
+        (["shock"], "'shock' is not a valid axis"),
+        (["=1,2"], "'=1,2' is not a valid axis"),
         (["a="], "a value of 'a=' is empty"),
         (["a=1,,2"], "is empty"),
         (["a=1", "a=2"], "'a' is given to --grid twice"),

@@ -41,7 +41,7 @@ _DISTRIBUTIONS = (
 
 
 def kind_of_class(name: str, found: Any) -> AgentKind:
-    """Return the agent kind of a class; raise `PluginError` if it is no usable agent."""
+    """Return the agent kind of a class; raise `PluginError` if it is not a usable agent."""
     if not isinstance(found, type) or not issubclass(found, Agent):
         what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
         raise PluginError(f"'{name}' is {what}, not a subclass of Agent", "subclass mayavi.agents.Agent")
@@ -51,7 +51,7 @@ def kind_of_class(name: str, found: Any) -> AgentKind:
     model = getattr(found, "Settings", OwnAgentSettings)
     if not isinstance(model, type) or not issubclass(model, AgentSettings) or "kind" not in model.model_fields:
         raise PluginError(
-            f"the settings of '{name}' are no OwnAgentSettings",
+            f"the settings of '{name}' are not OwnAgentSettings",
             "write `class Settings(OwnAgentSettings)`, from mayavi.scenarios.setting_types",
         )
     _check_kind(name, model)

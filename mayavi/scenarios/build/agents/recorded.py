@@ -40,7 +40,7 @@ def build_curve_balances(agents: AgentSet, name: str, model: CurveBalances) -> l
 
     if model.pool.removeprefix("Curve.") not in agents.config.curve_pools:
         raise BadScenario(
-            f"agents.{name}: {model.pool} is no pool that the scenario creates, so nobody can withdraw from it",
+            f"agents.{name}: {model.pool} is not a pool that the scenario creates, so nobody can withdraw from it",
             "create it under `curve_pools`",
         )
     coins = list(agents.config.curve_pools[model.pool.removeprefix("Curve.")].balances)

@@ -60,7 +60,9 @@ def _as_figure(figure: str | ContractFigure) -> ContractFigure:
 def _check_figure(function: Any) -> None:
     outputs = [each.type.canonical for each in function.signature.outputs or ()]
     if function.signature.inputs or len(outputs) != 1 or not outputs[0].startswith(("uint", "int")):
-        raise UsageError(f"'{function.text}' is no figure", "a figure is a function without arguments and one integer")
+        raise UsageError(
+            f"'{function.text}' is not a figure", "a figure is a function without arguments and one integer"
+        )
 
 
 def _code(name: str, contract: OwnContract) -> ContractCode:
@@ -69,5 +71,5 @@ def _code(name: str, contract: OwnContract) -> ContractCode:
         artifact = Artifact.from_json(data["contract"])
         libraries = {key: Artifact.from_json(each) for key, each in data.get("libraries", {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError("`data` is no compiled contract", "give `file`, and leave `data` out") from None
+        raise UsageError("`data` is not a compiled contract", "give `file`, and leave `data` out") from None
     return ContractCode(artifact, artifact.abi, libraries)

@@ -137,7 +137,7 @@ def _amount(cell: str, what: str) -> Decimal:
     except InvalidOperation:
         raise BadScenario(f"{what} is '{cell}', not a number", "write whole tokens, such as 1250.5") from None
     if not amount.is_finite() or abs(amount) > LARGEST:
-        raise BadScenario(f"{what} is '{cell}', which is no amount", "write whole tokens, such as 1250.5")
+        raise BadScenario(f"{what} is '{cell}', which is not a valid amount", "write whole tokens, such as 1250.5")
     if amount < 0:
         raise BadScenario(f"{what} is {cell}, and an amount is not below zero", "debts have a column of their own")
     return amount

@@ -101,7 +101,7 @@ def _amount(cell: str, what: str) -> Decimal:
     except InvalidOperation:
         raise BadSeries(f"{what} is '{cell}', not a number", "write whole tokens, such as 1250.5") from None
     if not 0 < amount < LARGEST:
-        raise BadSeries(f"{what} is '{cell}', which is no amount", "give whole tokens above zero")
+        raise BadSeries(f"{what} is '{cell}', which is not a valid amount", "give whole tokens above zero")
     return amount
 
 

@@ -60,7 +60,9 @@ class MixtureShare(Assumption):
         try:
             share = ratio_of(value)
         except ValueError as error:
-            raise UsageError(f"'{self.path}={value}' is no share", "give a ratio or a percentage: 20%") from error
+            raise UsageError(
+                f"'{self.path}={value}' is not a valid share", "give a ratio or a percentage: 20%"
+            ) from error
         return (f"{self.mixture}={_mixture(dict(self.shares), self.key, share)}",)
 
 

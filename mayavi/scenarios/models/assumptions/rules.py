@@ -163,5 +163,5 @@ may be negative; all other numbers: counts, durations, gas prices, capital, dist
 
 
 def rule_of(kind: FieldType, value: Any) -> Rule | None:
-    """Return the rule for a field; None if its value is no number and no choice."""
+    """Return the rule for a field; None if its value is neither a number nor a choice."""
     return next((rule for rule in RULES if rule.applies(kind, value)), None)

@@ -69,17 +69,17 @@ class NewMorpho(Model):
     def _makes_sense(self) -> NewMorpho:
         for name in self.markets:
             if MarketName.parse(name) is None:
-                raise fault(f"names a market '{name}', which is no name of a Morpho market: {EXAMPLE}")
+                raise fault(f"names a market '{name}', which is not the name of a Morpho market: {EXAMPLE}")
         for symbol, vault in self.vaults.items():
             for name in vault.caps:
                 if name not in self.markets:
                     near = did_you_mean(name, self.markets) or f"there are: {', '.join(self.markets)}"
-                    raise fault(f"has a vault '{symbol}' with a cap for '{name}', which is no market here; {near}")
+                    raise fault(f"has a vault '{symbol}' with a cap for '{name}', which is not a market here; {near}")
         return self
 
 
 def market_fault(market: str) -> str | None:
     """Return what is wrong with the `market` of an agent on Morpho; None if nothing is."""
     if MarketName.parse(market) is None:
-        return f"is on Morpho in the market '{market}', which is no name of one: {EXAMPLE}"
+        return f"is on Morpho in the market '{market}', which is not the name of one: {EXAMPLE}"
     return None

@@ -43,7 +43,7 @@ def settings_model(adapter: type[Any]) -> type[OwnProtocolSettings]:
     model = getattr(adapter, "Settings", OwnProtocolSettings)
     if not isinstance(model, type) or not issubclass(model, OwnProtocolSettings):
         raise SetupError(
-            f"the settings of '{adapter.__name__}' are no OwnProtocolSettings",
+            f"the settings of '{adapter.__name__}' are not OwnProtocolSettings",
             "write `class Settings(OwnProtocolSettings)`, from mayavi.scenarios.setting_types",
         )
     return model

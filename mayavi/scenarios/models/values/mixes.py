@@ -37,7 +37,7 @@ def mix_of(value: Any) -> Asset | Mix:
     shares, parts = all(percentages), {}
     for symbol, written in value.items():
         if asset_of(symbol).amount is not None or not re.search("[A-Za-z]", symbol):
-            raise fault(f"names '{symbol}', which is no token")
+            raise fault(f"names '{symbol}', which is not a token")
         try:
             parts[symbol] = ratio_of(written) if shares else number_of(written, "an amount")
         except Exception as error:

@@ -51,7 +51,7 @@ def number_of(value: Any, what: str = "a number") -> Decimal:
     except InvalidOperation:
         raise fault(f"is {_shown(value)}, not {what}") from None
     if not number.is_finite() or abs(number) > LARGEST:
-        raise fault(f"is {_shown(value)}, which is no {what.partition(' ')[2]} of a reasonable size")
+        raise fault(f"is {_shown(value)}, which is not {what} of a reasonable size")
     return number
 
 
@@ -68,7 +68,7 @@ def seconds_of(value: Any) -> int:
     scale = _SECONDS.get(unit.lower() or "s")
     if scale is None:
         raise fault(
-            f"is {_shown(value)}: '{unit}' is no unit of time; s, m, h, d, w and y are, and words such as minutes"
+            f"is {_shown(value)}: '{unit}' is not a unit of time; s, m, h, d, w and y are, and words such as minutes"
         )
     return _whole(value, number * scale, "a length of time", "seconds")
 
@@ -80,7 +80,7 @@ def wei_of(value: Any) -> int:
         raise fault(f"is {_shown(value)} without a unit; write '{value} gwei' or '{value} wei'")
     scale = _WEI.get(unit.lower() or "wei")
     if scale is None:
-        raise fault(f"is {_shown(value)}: '{unit}' is no unit of it; wei, gwei and eth are")
+        raise fault(f"is {_shown(value)}: '{unit}' is not a unit of it; wei, gwei and eth are")
     return _whole(value, number * scale, "a price of gas", "wei")
 
 
@@ -89,7 +89,7 @@ def _whole(value: Any, amount: Decimal, what: str, unit: str) -> int:
     if amount < 0:
         raise fault(f"is {_shown(value)}, and {what} is not below zero")
     if amount != int(amount):
-        raise fault(f"is {_shown(value)}, which is no whole number of {unit}")
+        raise fault(f"is {_shown(value)}, which is not a whole number of {unit}")
     return int(amount)
 
 
