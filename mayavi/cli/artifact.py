@@ -59,7 +59,7 @@ def write(
         _write_scan(run, output, store, cases, as_json)
         return
     if cases is not None:
-        raise UsageError(f"'{run}' is no scan, and --cases is for scans", f"the ids of scans begin with {SCAN}")
+        raise UsageError(f"'{run}' is not a scan, and --cases is for scans", f"the ids of scans begin with {SCAN}")
     database = Store(store)
     if models is not None:
         _write_training(_training(run, models), output, report, as_json)

@@ -73,7 +73,7 @@ class Transport:
             return answer.json()
         except ValueError:
             raise ServiceError(
-                f"what answers at {self.url} is no service of Mayavi", _ADDRESS, status=answer.status_code
+                f"what answers at {self.url} is not a service of Mayavi", _ADDRESS, status=answer.status_code
             ) from None
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Refuse actions that are no numbers or have the wrong shape, and say which one and what to give instead."""
+"""Refuse actions that are not numbers or have the wrong shape, and say which one and what to give instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mayavi.gym_env.roles import Role
 
 _KINDS = {str: "text", bytes: "bytes", bool: "true or false"}
-"""Words for values that are no numbers, by type."""
+"""Words for values that are not numbers, by type."""
 
 
 def numeric_actions(
@@ -95,7 +95,7 @@ def _as_array(values: Any, hint: Callable[[], str], who: str = "actions") -> NDA
     try:
         return np.asarray(values)
     except ValueError:
-        raise BadArgument(f"{who}: lists of unequal lengths are no array", hint()) from None
+        raise BadArgument(f"{who}: lists of unequal lengths are not an array", hint()) from None
 
 
 def _not_numeric(who: str, value: Any, space: spaces.Space[Any]) -> BadArgument:
@@ -111,7 +111,7 @@ def _kind(value: Any) -> str:
 
 
 def _first_other(actions: Any) -> tuple[int, Any]:
-    """Place and value of the first action that is no number; zeros if all are numbers."""
+    """Place and value of the first action that is not a number; zeros if all are numbers."""
     for at, each in enumerate(actions):
         for value in np.asarray(each, dtype=object).ravel():
             plain = value.item() if isinstance(value, np.generic) else value

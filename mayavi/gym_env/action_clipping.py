@@ -24,8 +24,8 @@ def clip_actions(
     """Clip `actions` to `space`; returns the clipped actions and which of them were out of range.
 
     `actions` and `alive` have equal lengths. Where `alive` is False, the result is the zero action. Results are int64
-    for a discrete space, float64 for a box. Raises `BadArgument` for a wrong shape, values that are no numbers, NaN, or
-    fractions in a discrete space; `owner(at)` names whose action number `at` is, by default its row.
+    for a discrete space, float64 for a box. Raises `BadArgument` for a wrong shape, values that are not numbers, NaN,
+    or fractions in a discrete space; `owner(at)` names whose action number `at` is, by default its row.
     """
     from gymnasium import spaces
 
@@ -40,7 +40,7 @@ def clip_actions(
     if len(bad):
         who = owner(int(bad[0])) if owner else f"row {bad[0]}"
         raise BadArgument(
-            f"the action of {who} is no number: {given[bad[0]].tolist()}",
+            f"the action of {who} is not a number: {given[bad[0]].tolist()}",
             f"give {expected(space)}; a policy that gives NaN has diverged",
         )
     fitting: NDArray[Any]

@@ -23,7 +23,7 @@ from mayavi.plugins.permission import forbidden_hint, import_paths_allowed
 from mayavi.plugins.provenance import Provenance, provenance_of
 
 SCENARIO = "scenario:"
-"""Prefix of environments over a scenario, which are no import paths."""
+"""Prefix of environments over a scenario, which are not import paths."""
 
 
 @dataclass(frozen=True, slots=True)

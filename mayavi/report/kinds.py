@@ -74,7 +74,7 @@ def read_document(path: Path) -> Document:
             continue
         if isinstance(found, dict):
             return found
-    raise UsageError(f"'{path}' is no JSON document", "`mayavi eval --output FILE` or `--json > FILE` writes one")
+    raise UsageError(f"'{path}' is not a JSON document", "`mayavi eval --output FILE` or `--json > FILE` writes one")
 
 
 def document_builder(path: Path, models: Path | None = None) -> tuple[str, Callable[[], Page]]:

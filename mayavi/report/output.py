@@ -66,7 +66,7 @@ def find_chromium() -> str | None:
     if named := os.environ.get(CHROMIUM_VARIABLE, "").strip():
         found = shutil.which(named)
         if found is None:
-            raise SetupError(f"{CHROMIUM_VARIABLE} names '{named}', which is no program", "correct or unset it")
+            raise SetupError(f"{CHROMIUM_VARIABLE} names '{named}', which is not a program", "correct or unset it")
         return found
     return next((found for name in (*_NAMES, *_APPS) if (found := shutil.which(name))), None)
 

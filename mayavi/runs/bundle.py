@@ -94,7 +94,7 @@ def read_bundle(path: Path) -> Bundle:
             names = archive.namelist()
             files = {name: archive.read(name) for name in names}
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError) as error:
-        raise BundleError(f"'{path}' is no bundle, or is damaged: {error}", again) from error
+        raise BundleError(f"'{path}' is not a bundle, or is damaged: {error}", again) from error
     try:
         manifest = json.loads(files.pop(MANIFEST))
         listed = manifest["files"]

@@ -131,7 +131,7 @@ class Usage(NamedTuple):
 def test_a_service_that_cannot_work_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with LiveServer(tmp_path) as server, server.client() as client:
         monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(10**12, 10**12, 5))
-        server.service.store.path.write_bytes(b"this is no database of runs" * 1000)
+        server.service.store.path.write_bytes(b"this is not a database of runs" * 1000)
         answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["ready"] is False

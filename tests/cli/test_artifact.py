@@ -56,7 +56,7 @@ def test_what_is_no_bundle_and_no_run_is_refused(run_mayavi, kept: tuple[Path, s
     (tmp_path / "b.zip").write_bytes(b"PK garbage")
     damaged = run_mayavi("artifact", "verify", str(tmp_path / "b.zip"))
     assert damaged.returncode == 1
-    assert "is no bundle, or is damaged" in damaged.stderr
+    assert "is not a bundle, or is damaged" in damaged.stderr
     absent = run_mayavi("artifact", "verify", str(tmp_path / "none.zip"))
     assert absent.returncode == 2
     unknown = run_mayavi("artifact", "nothing", "--store", str(store))

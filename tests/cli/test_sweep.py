@@ -246,7 +246,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[s
         (["--until", "VaR 10%"], "'VaR 10%' is not a valid target of a sweep"),
         (["--until", "VaR ±10%", "--most", "50", "--seeds", "0:60"], "a budget of 50 runs is less than the 60 seeds"),
         (["--seeds", "0:4", "--most", "50"], "a budget without a target"),
-        (["--seeds", "0:4", "--grid", "agents.borrowers.count"], "is no axis of a grid"),
+        (["--seeds", "0:4", "--grid", "agents.borrowers.count"], "is not a valid axis of a grid"),
         (["--seeds", "0:4", "--grid", "agents.borrowers.cuont=1,2"], "unknown key 'cuont'"),
         (["--seeds", "0:4", "--grid", "agents.borrowers.count=1,-2"], "-2"),
         (["--seeds", "0:4", "--chain", "etherium"], "unknown chain 'etherium'"),

@@ -44,7 +44,7 @@ def test_the_address_of_the_dashboard_is_that_of_its_service(service: ServicePro
 
 ANSWERS = [
     (301, "", {"Location": "https://mayavi.example.org/session"}, r"sent on to https://mayavi.example.org\n"),
-    (200, "<!doctype html><p>Welcome", {}, "no service of Mayavi"),
+    (200, "<!doctype html><p>Welcome", {}, "not a service of Mayavi"),
     (400, "<h1>The plain HTTP request was sent to HTTPS port</h1>", {}, "answered 400 without a reason"),
 ]
 

@@ -1,4 +1,4 @@
-"""Actions that are no numbers, or of another shape, are refused with the place and what to give; nothing changes."""
+"""Actions that are not numbers, or of another shape, are refused with the place and what to give; nothing changes."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ BAD = [
     (FIVE, "repay", "actions have the shape () and hold 'repay', text", "3 rows take the shape (3,)"),
     (FIVE, None, "actions have the shape () and hold None", "3 rows take the shape (3,)"),
     (FIVE, [[1], [2, 3], [1]], "lists of unequal lengths", "3 rows take a whole number from 0 to 4 each"),
-    (FIVE, [1, 2, np.nan], "the action of row 2 is no number: nan", "a whole number from 0 to 4"),
+    (FIVE, [1, 2, np.nan], "the action of row 2 is not a number: nan", "a whole number from 0 to 4"),
     (FIVE, [1, 0.5, 2], "the action of row 1 is 0.5, not a whole number", "a whole number from 0 to 4"),
     (PAIR, [[0, 0], [0, "x"], [0, 0]], "the action of row 1 is 'x', text", "2 numbers from -1 to 1"),
-    (PAIR, [[0, 0], [0, 0], [np.inf, 0]], "the action of row 2 is no number: [inf, 0.0]", "2 numbers from -1 to 1"),
+    (PAIR, [[0, 0], [0, 0], [np.inf, 0]], "the action of row 2 is not a number: [inf, 0.0]", "2 numbers from -1 to 1"),
     (PAIR, [0.5, 0.5, 0.5], "actions have the shape (3,)", "the shape (3, 2): 2 numbers from -1 to 1 each"),
 ]
 
@@ -97,7 +97,7 @@ def test_a_batch_with_ended_episodes_goes_on_as_if_it_had_not_been_asked(mode: s
         ("repay", "the action is 'repay', text, not a number", "give a whole number from 0 to 2"),
         (None, "the action is None, of type NoneType", "give a whole number from 0 to 2"),
         ([1], "an action has the shape (1,)", "it takes the shape (): a whole number from 0 to 2"),
-        (float("nan"), "is no number: nan", "a whole number from 0 to 2"),
+        (float("nan"), "is not a number: nan", "a whole number from 0 to 2"),
         (0.5, "is 0.5, not a whole number", "a whole number from 0 to 2"),
     ],
 )
@@ -132,7 +132,7 @@ def test_of_several_agents_the_one_is_named() -> None:
         ([[0, 0], [0, None]], "the action of borrower_1 in row 1 is None"),
         ([0, 0, 0, 0], "actions of role 'borrower' have the shape (4,)"),
         ([[0, 0], [0]], "actions of role 'borrower': lists of unequal lengths"),
-        ([[0, 0], [np.nan, 0]], "the action of borrower_0 in row 1 is no number: nan"),
+        ([[0, 0], [np.nan, 0]], "the action of borrower_0 in row 1 is not a number: nan"),
     ):
         with pytest.raises(BadArgument) as refused:
             rows.step({**given, "borrower": bad})

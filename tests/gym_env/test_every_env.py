@@ -134,7 +134,7 @@ def test_actions_that_are_no_numbers_are_refused_and_those_out_of_range_clipped_
         env.begin([0, 1], [0, 1])
     discrete = settings["actions"] == "discrete"
     shape = (2, *(one.action_space.shape or ()))
-    with pytest.raises(BadArgument, match="row 1 is no number"):
+    with pytest.raises(BadArgument, match="row 1 is not a number"):
         one.step(np.concatenate((np.zeros((1, *shape[1:])), np.full((1, *shape[1:]), np.nan))))
     with pytest.raises(BadArgument, match="shape"):
         one.step(np.zeros((3, *shape[1:])))

@@ -99,7 +99,9 @@ def _filter(table: TableName, text: str, place: int) -> tuple[str, object]:
         raise _Wrong(f"a filter has {len(text):,} characters", f"at most {_LONGEST} are allowed")
     parts = text.split(":", 2)
     if len(parts) < 3:
-        raise _Wrong(f"'{text}' is no filter", "write it as COLUMN:OPERATOR:VALUE, such as `kind:eq:liquidate`")
+        raise _Wrong(
+            f"'{text}' is not a valid filter", "write it as COLUMN:OPERATOR:VALUE, such as `kind:eq:liquidate`"
+        )
     name, operator, written = parts
     _column(table, name)
     if operator in _TEXTUAL:
@@ -107,7 +109,9 @@ def _filter(table: TableName, text: str, place: int) -> tuple[str, object]:
             raise _Wrong(f"'{operator}' is for texts, and '{name}' holds numbers", "use eq, ne, lt, le, gt or ge")
         return f"{_TEXTUAL[operator]}({name}, ${place}::VARCHAR)", written
     if operator not in _COMPARISONS:
-        raise _Wrong(f"'{operator}' is no operator", did_you_mean(operator, OPERATORS) or f"use {', '.join(OPERATORS)}")
+        raise _Wrong(
+            f"'{operator}' is not a valid operator", did_you_mean(operator, OPERATORS) or f"use {', '.join(OPERATORS)}"
+        )
     sign = _COMPARISONS[operator]
     kind = TABLES[table][name]
     if name in EXACT[table]:
@@ -125,13 +129,13 @@ def _column(table: TableName, name: str) -> str:
         shown = name if len(name) <= 60 else f"{name[:60]}…"
         names = ", ".join(list(TABLES[table])[1:])
         raise _Wrong(
-            f"'{shown}' is no column of {table}", did_you_mean(name, TABLES[table]) or f"the columns are {names}"
+            f"'{shown}' is not a column of {table}", did_you_mean(name, TABLES[table]) or f"the columns are {names}"
         )
     return name
 
 
 def _comparable(table: TableName, name: str) -> str:
-    """SQL by which a column is compared; a text that is no integer counts as missing."""
+    """SQL by which a column is compared; a text that is not an integer counts as missing."""
     return f"TRY_CAST({name} AS BIGNUM)" if name in EXACT[table] else name
 
 

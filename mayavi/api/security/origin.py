@@ -35,5 +35,5 @@ def _is_own(origin: str, host: str, *, https: bool) -> bool:
         if default is None or not parts.hostname or (https and parts.scheme != "https"):
             return False
         return (parts.hostname, parts.port or default) == (own.hostname, own.port or default)
-    except ValueError:  # a port that is no number
+    except ValueError:  # a port that is not a number
         return False

@@ -14,8 +14,8 @@ from mayavi.cli.console.output import is_styled
 def command_group(summary: str, *, completion: bool = False, default: str | None = None) -> typer.Typer:
     """An empty group of commands; without arguments it prints its help.
 
-    `default` names the command to use if the first word is no command: `mayavi artifact RUN_ID`. Rich formats help only
-    on a terminal and not under NO_COLOR, because importing it doubles the time of `--help`.
+    `default` names the command to use if the first word is not a command: `mayavi artifact RUN_ID`. Rich formats help
+    only on a terminal and not under NO_COLOR, because importing it doubles the time of `--help`.
     """
 
     class Group(TyperGroup):

@@ -80,7 +80,7 @@ def history(
 
     check = next((each for each in STATE_CHECKS if each == state), None)
     if check is None:
-        raise UsageError(f"'{state}' is no state to compare", f"known: {', '.join(STATE_CHECKS)}")
+        raise UsageError(f"'{state}' is not a state to compare", f"known: {', '.join(STATE_CHECKS)}")
     check_range(first, last)
     chosen = TransactionFilter.parse(address, selector, topic)
     path = history_path(store)

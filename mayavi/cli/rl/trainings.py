@@ -141,7 +141,7 @@ def _folder(models: Path | None) -> Path:
 
     place = models_path(models)
     if place.exists() and not place.is_dir():
-        raise UsageError(f"'{place}' is no folder", "name the folder of trainings: `--models FOLDER`")
+        raise UsageError(f"'{place}' is not a folder", "name the folder of trainings: `--models FOLDER`")
     if models is not None and not place.is_dir():
         raise UsageError(f"there is no folder '{place}'", "name the folder of trainings: `--models FOLDER`")
     return place

@@ -51,7 +51,7 @@ def hash_of(text: str) -> bytes:
     except ValueError:
         raw = b""
     if len(raw) != 32:
-        raise UsageError(f"'{text}' is no block hash", "give 32 bytes in hex: 0x…")
+        raise UsageError(f"'{text}' is not a valid block hash", "give 32 bytes in hex: 0x…")
     return raw
 
 

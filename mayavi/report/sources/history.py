@@ -143,6 +143,6 @@ def _reading(path: Path) -> Iterator[DuckDBPyConnection]:
     try:
         yield database
     except duckdb.CatalogException:
-        raise UsageError(f"'{path}' is no database of replays", "`mayavi replay history` writes one") from None
+        raise UsageError(f"'{path}' is not a database of replays", "`mayavi replay history` writes one") from None
     finally:
         database.close()

@@ -90,7 +90,7 @@ class SweepPoint:
 
     @cached_property
     def summary(self) -> PointSummary:
-        """Statistics of every KPI; outcomes that are no finite numbers are left out."""
+        """Statistics of every KPI; outcomes that are not finite numbers are left out."""
         columns = {name: each.finite for name, each in self.kpis.items()}
         found = summarise_all({name: each for name, each in columns.items() if each}, confidence=self.confidence)
         return PointSummary(self.overrides, found, {name: each.unit for name, each in self.kpis.items()})
@@ -162,7 +162,7 @@ class SweepData:
 
     @property
     def not_finite(self) -> int:
-        """Number of outcomes that are no finite numbers, and so part of no statistic."""
+        """Number of outcomes that are not finite numbers, and so part of no statistic."""
         every = (each for point in self.points for each in point.kpis.values())
         return sum(len(each.numbers) - len(each.finite) for each in every)
 

@@ -126,7 +126,7 @@ def unpacked(bundle: Bundle) -> Iterator[Model]:
 
     facts = bundle.facts.get("training")
     if bundle.kind != KIND or not isinstance(facts, dict) or RECORD not in bundle.files:
-        raise BundleError(f"'{bundle.path}' is no bundle of a training", "`mayavi artifact RUN_ID` writes them")
+        raise BundleError(f"'{bundle.path}' is not a bundle of a training", "`mayavi artifact RUN_ID` writes them")
     if not any(name.startswith("eval/") for name in bundle.files):
         raise BundleError(f"'{bundle.path}' holds no evaluation", "there is nothing to verify in it")
     with tempfile.TemporaryDirectory(prefix="mayavi-training-") as place:

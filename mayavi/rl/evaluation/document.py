@@ -37,7 +37,7 @@ RESERVED = (
     "schema", "version", "versions", "env", "models", "settings", "strategies", "starts", "comparisons", "pooled",
     "regret", "checkpoints", "differing_settings", "roles", "agents", "others", "rivals",
 )  # fmt: skip
-"""Keys that are no valid names of strategies."""
+"""Keys that are not valid names of strategies."""
 
 
 def document_of(
@@ -157,14 +157,14 @@ def as_bytes(document: Mapping[str, Any]) -> bytes:
 
 
 def read_eval(content: bytes, name: str | Path) -> dict[str, Any]:
-    """Parse the bytes of the file `name`; `EvaluationFileError` if it is no evaluation."""
+    """Parse the bytes of the file `name`; `EvaluationFileError` if it is not an evaluation."""
     try:
         document: dict[str, Any] = json.loads(content)
         if document["schema"] != SCHEMA:
             raise KeyError("schema")
         version = document["version"]
     except (ValueError, KeyError, TypeError):
-        raise EvaluationFileError(f"'{name}' is no evaluation", "`mayavi eval` writes them") from None
+        raise EvaluationFileError(f"'{name}' is not an evaluation", "`mayavi eval` writes them") from None
     known = ROLES_VERSION if "roles" in document else VERSION
     if version not in (known, OLDER[known]):
         raise EvaluationFileError(

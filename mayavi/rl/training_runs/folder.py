@@ -126,7 +126,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except (NotADirectoryError, FileExistsError):
             raise UsageError(
-                f"'{self.path.parent}' is no folder, so no run can be kept there", "name another: `--models FOLDER`"
+                f"'{self.path.parent}' is not a folder, so no run can be kept there", "name another: `--models FOLDER`"
             ) from None
         with open(self.path / ".lock", "w") as lock:
             try:

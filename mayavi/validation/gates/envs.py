@@ -117,7 +117,7 @@ def _agents_and_spaces(name: str, settings: Mapping[str, Any]) -> str:
         if not set(observations) <= set(env.possible_agents) or not set(rewards) <= set(env.possible_agents):
             return "step names an agent that does not exist"
         if not all(isinstance(each, float) for each in rewards.values()):
-            return "a reward is no float"
+            return "a reward is not a float"
         if terminated["__all__"] or truncated["__all__"]:
             return ""
     return f"the episode did not end after {env.rows.config.horizon} steps"

@@ -184,8 +184,8 @@ def test_an_inline_scenario_with_what_it_may_not_have_is_refused_where_it_stands
         ({"title": "[&a x, *a]"}, "title", "the alias"),
         ({"steps": "9" * 5000}, "steps", "too large"),
         ({"steps": "1e99999"}, "steps", "too large"),
-        ({"a=b": 1}, None, "is no key"),
-        ({"": 1}, None, "is no key"),
+        ({"a=b": 1}, None, "is not a valid key"),
+        ({"": 1}, None, "is not a valid key"),
         ({"title": "x" * 20_000}, "title", "20,000 characters"),
     ],
 )

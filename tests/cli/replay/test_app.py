@@ -58,12 +58,12 @@ def test_a_what_if_is_shown_beside_the_original(run_mayavi, blocks: str) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("tx", "0x12", "--case", "."), "'0x12' is no transaction hash"),
+        (("tx", "0x12", "--case", "."), "'0x12' is not a transaction hash"),
         (("tx", CURVE, "--case", ".", "--rpc", NOBODY), "not from both"),
         (("tx", CURVE, "--case", "nowhere"), "'nowhere' is not a folder"),
         (("capture", "--block", "5-7", "--out", "x", "--rpc", NOBODY), "'5-7' names no blocks"),
-        (("history", "--from", "1", "--to", "2", "--state", "all", "--rpc", NOBODY), "'all' is no state to compare"),
-        (("history", "--from", "1", "--to", "2", "--selector", "x", "--rpc", NOBODY), "'x' is no selector"),
+        (("history", "--from", "1", "--to", "2", "--state", "all", "--rpc", NOBODY), "'all' is not a state to compare"),
+        (("history", "--from", "1", "--to", "2", "--selector", "x", "--rpc", NOBODY), "'x' is not a selector"),
         (("history", "--from", "1", "--to", "2", "--rpc", "ws://host"), "only http and https"),
         (("history", "--from", "1", "--to", "2", "--chain", "etherium", "--rpc", NOBODY), "unknown chain 'etherium'"),
         (
@@ -72,7 +72,10 @@ def test_a_what_if_is_shown_beside_the_original(run_mayavi, blocks: str) -> None
         ),
         (("history", "--from", "9", "--to", "1", "--rpc", NOBODY), "the range 9 to 1 is empty"),
         (("history", "--from", "0", "--to", "1", "--rpc", NOBODY), "block 0 has no parent"),
-        (("history", "--from", "1", "--to", "2", "--selector", "f(uint", "--rpc-url", NOBODY), "is no signature"),
+        (
+            ("history", "--from", "1", "--to", "2", "--selector", "f(uint", "--rpc-url", NOBODY),
+            "is not a valid signature",
+        ),
         (("capture", "--block", "9:1", "--out", "x", "--rpc-url", NOBODY), "the range 9 to 1 is empty"),
         (("launch", "--pool", "0x12", "--from", "5", "--to", "2", "--rpc", NOBODY), "the range 5 to 2 is empty"),
         (("launch", "--pool", "0x12", "--from", "1", "--to", "2", "--rpc-url", NOBODY), "0x12"),

@@ -69,7 +69,7 @@ def test_a_bad_learner_is_refused_before_anything_is_trained(run_mayavi, tmp_pat
     assert not models.exists()
     missing = run_mayavi("train", "--env", f"scenario:{file}", *SMALL, "--set", "learner={agent: bob}", "--json")
     assert missing.returncode == 2
-    assert "the learner is 'bob', which is no agent here" in missing.stdout + missing.stderr
+    assert "the learner is 'bob', which is not an agent here" in missing.stdout + missing.stderr
 
 
 @pytest.mark.slow

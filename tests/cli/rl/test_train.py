@@ -169,7 +169,7 @@ def test_a_file_is_no_folder_of_models(run_mayavi, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     finished = run_mayavi("train", "--env", "aave", *SMALL, "--models", str(tmp_path / "file"))
     assert finished.returncode == 2
-    assert "is no folder, so no run can be kept there" in finished.stderr
+    assert "is not a folder, so no run can be kept there" in finished.stderr
     assert "--models FOLDER" in finished.stderr
     assert (tmp_path / "file").read_text() == "mine"
 

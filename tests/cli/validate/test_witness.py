@@ -97,7 +97,7 @@ def test_rules_can_be_named(run_mayavi, folder: Path) -> None:
     ("arguments", "message"),
     [
         (["absent.json"], "there is no witness at 'absent.json'"),
-        (["{folder}", "--hash", "0x12"], "'0x12' is no block hash"),
+        (["{folder}", "--hash", "0x12"], "'0x12' is not a valid block hash"),
         (["{folder}", "--hash", "0x" + "11" * 32], "one block hash cannot be that of 3 witnesses"),
         (["{folder}", "--hardfork", "atlantis"], "unknown hard fork 'atlantis'"),
     ],

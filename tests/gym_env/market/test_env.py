@@ -114,7 +114,7 @@ class TestEnvironment:
             market.step(greedy(market) | {"borrower_9": 1})
         with pytest.raises(UsageError, match="'borrower_0' has no action"):
             market.step({name: move for name, move in greedy(market).items() if name != "borrower_0"})
-        with pytest.raises(BadArgument, match="no number"):
+        with pytest.raises(BadArgument, match="not a number"):
             market.step(greedy(market) | {"borrower_1": float("nan")})
 
     def test_an_action_out_of_range_is_clipped_and_counted(self, market: AaveMarketEnv) -> None:

@@ -161,7 +161,7 @@ def test_they_are_found_by_id_and_by_file(trainings: Path, evaluation: Path, tmp
     with pytest.raises(UsageError, match="lacks what a report of an evaluation needs"):
         find(str(other), places).build()
     other.write_text("[]")
-    with pytest.raises(UsageError, match="is no JSON document"):
+    with pytest.raises(UsageError, match="is not a JSON document"):
         find(str(other), places)
 
 

@@ -104,7 +104,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         find(str(tmp_path / "none.duckdb")).build()
     other = tmp_path / "other.duckdb"
     duckdb.connect(str(other)).close()
-    with pytest.raises(UsageError, match="is no database of replays"):
+    with pytest.raises(UsageError, match="is not a database of replays"):
         find(str(other)).build()
     broken = tmp_path / "broken.duckdb"
     broken.write_bytes(b"not a database" * 500)

@@ -189,7 +189,7 @@ def test_outcomes_that_are_no_numbers_are_left_out_and_counted(tmp_path: Path) -
     runs = {seed: lending(5.0 + seed, 1.0) for seed in range(6)}
     runs[6] = [kpi("bad_debt", math.nan), kpi("liquidated", math.inf)]
     page = sweep_page(store_sweep(tmp_path / "runs.duckdb", {(): runs}), "latest")
-    assert any("2 outcomes are no finite numbers" in note for note in page.notes)
+    assert any("2 outcomes are not finite numbers" in note for note in page.notes)
     assert "NaN" not in re.sub(r"<script.*?</script>", "", render(page), flags=re.DOTALL)
     assert "between $5" in (page.hero.title if page.hero else "")
 

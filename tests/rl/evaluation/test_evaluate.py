@@ -149,7 +149,7 @@ def test_the_file_is_the_same_twice_and_can_be_read_back() -> None:
     assert document["strategies"] == ["ppo", "noop", "random", "optimum"]
     assert document["regret"]["reference"] == "noop"
     for odd in (b"{}", b"[]", b"no json", b'{"schema": "other", "version": 1}'):
-        with pytest.raises(EvaluationFileError, match=r"'x\.json' is no evaluation"):
+        with pytest.raises(EvaluationFileError, match=r"'x\.json' is not an evaluation"):
             read_eval(odd, "x.json")
     with pytest.raises(EvaluationFileError, match="has version 2"):
         read_eval(b'{"schema": "mayavi-eval", "version": 2}', "x.json")
@@ -170,7 +170,7 @@ def test_no_episodes_and_nobody_are_refused(episodes: int) -> None:
         evaluate(ladder, [], [], FAST)
     with pytest.raises(UnknownName, match="unknown strategy 'clim'"):
         evaluate(ladder, [], ["clim"], FAST)
-    with pytest.raises(UsageError, match="1 trajectories"):
+    with pytest.raises(UsageError, match="a minimum of 1 distinct"):
         EvaluationSettings(minimum_distinct=1)
 
 

@@ -141,7 +141,7 @@ def test_actions_out_of_range_are_clipped_counted_and_identified_as_what_was_don
     tame = play(env, Planned("tame", {0: np.array([0, 0, 1, 0, 2])}), [0])
     assert wild.clipped.tolist() == [2]
     assert wild.fingerprints == tame.fingerprints
-    with pytest.raises(BadArgument, match="no number"):
+    with pytest.raises(BadArgument, match="not a number"):
         play(ladder(2), Planned("nan", {0: np.full(5, np.nan)}), [0])
 
 

@@ -49,7 +49,7 @@ def test_rllib_of_a_grid_plays_in_its_own_process() -> None:
     [
         (["learning_rat=1,2"], "0:2", "unknown setting 'learning_rat'", "did you mean 'learning_rate'"),
         (["horizn=1,2"], "0:2", "unknown setting 'horizn'", "did you mean 'horizon'?"),
-        (["learning_rate"], "0:2", "'learning_rate' is no axis of a grid", "its values"),
+        (["learning_rate"], "0:2", "'learning_rate' is not a valid axis of a grid", "its values"),
         (["learning_rate=1e-3,"], "0:2", "is empty", "single commas"),
         (["learning_rate=fast"], "0:2", "setting 'learning_rate' is 'fast'", ""),
         (["learning_rate=1e-3,0.001"], "0:2", "two points of the grid are the same training", "mean the same"),

@@ -50,7 +50,7 @@ def test_a_value_that_is_no_number_is_null_in_json(run_mayavi, tmp_path: Path) -
     shown = run_mayavi("trainings", "show", "one", "--models", str(tmp_path), "--json")
 
     def refuse(text: str) -> None:
-        raise AssertionError(f"{text} is no JSON")
+        raise AssertionError(f"{text} is not JSON")
 
     told = json.loads(shown.stdout, parse_constant=refuse)
     assert told["curves"] == {"rollout/reward": {"steps": 100, "value": None}}

@@ -148,7 +148,7 @@ def refuse_kinds(document: Document) -> None:
 
 
 def refuse_sources(document: Document) -> None:
-    """Raise `BadScenario` for a world that is no replica: it would read a file of the server, or the network."""
+    """Raise `BadScenario` for a world that is not a replica: it would read a file of the server, or the network."""
     source = document.data.get("source", "replica")
     if source != "replica":
         kind = str(source).partition(":")[0]
@@ -177,7 +177,9 @@ def _refuse_files(document: Document, value: Any, place: tuple[str | int, ...], 
                 )
             value["file"] = str(LIBRARY / name)
         elif name is not None and not isinstance(name, str):
-            raise document.fault((*place, "file"), f"{'.'.join(map(str, (*place, 'file')))} is no name", key=True)
+            raise document.fault(
+                (*place, "file"), f"{'.'.join(map(str, (*place, 'file')))} is not a valid name", key=True
+            )
     each = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in each:
         _refuse_files(document, inner, (*place, key), library)
@@ -209,7 +211,7 @@ def _texts(axes: Any, field: str) -> list[list[str]]:
             text = override_value(value)
             fault = find_fault(text)
             if "=" in path or not path.strip() or len(path) > 200 or not path.isprintable():
-                raise _refused(f"'{path[:80]}' is no key", "write it as agents.borrowers.count", field)
+                raise _refused(f"'{path[:80]}' is not a valid key", "write it as agents.borrowers.count", field)
             if len(text) > LONGEST_OVERRIDE:
                 raise _refused(
                     f"the value has {len(text):,} characters", f"{LONGEST_OVERRIDE:,} at most", f"{field}.{path}"

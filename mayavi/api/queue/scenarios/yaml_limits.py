@@ -26,7 +26,7 @@ class YamlFault(NamedTuple):
 
 
 def find_fault(text: str) -> YamlFault | None:
-    """Return the first thing that inline YAML may not hold; None also for text that is no YAML, which parsers report.
+    """Return the first thing that inline YAML may not hold; None also for text that is not YAML, which parsers report.
 
     Tags could name Python objects, aliases multiply values, and huge numbers or depths exhaust memory.
     """

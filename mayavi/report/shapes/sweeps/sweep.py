@@ -122,7 +122,7 @@ def _summary(data: SweepData) -> list[str]:
 def _notes(data: SweepData) -> list[str]:
     found = missing_evidence(data)
     if data.not_finite:
-        found.append(f"{data.not_finite:,} outcomes are no finite numbers, and are part of no statistic.")
+        found.append(f"{data.not_finite:,} outcomes are not finite numbers, and are part of no statistic.")
     if data.failed:
         found.append(f"{len(data.failed):,} runs did not finish; they are listed below, and part of no statistic.")
     if data.record.status != "finished":
