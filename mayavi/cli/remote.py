@@ -99,7 +99,7 @@ def submission(scenario: str, chain: str | None, steps: int | None, overrides: l
 
 @contextmanager
 def following(client: Client, kind: str, job_id: str) -> Iterator[None]:
-    """Say how to follow a job that goes on after Ctrl-C."""
+    """Print how to follow a job that continues after Ctrl-C."""
     try:
         yield
     except KeyboardInterrupt:

@@ -62,7 +62,7 @@ for _each in (*ENVS.values(), *plugin_entries()):
 
 
 def __getattr__(name: str) -> Any:
-    """Import the class of an environment, or what rows on a GPU need, when it is asked for."""
+    """Import the class of an environment, or the modules for rows on a GPU, on first use."""
     if name in {"CudaVectorEnv", "make_cuda"}:
         return getattr(import_module("mayavi.gym_env.adapters.cuda"), name)
     if name == "AaveMarketEnv":

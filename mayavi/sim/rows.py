@@ -233,12 +233,12 @@ def _json_parts(*, sort_keys: bool) -> Callable[[Any, int], Iterable[str]]:
 
 
 _lines: dict[int, tuple[SnapshotRow, str]] = {}
-"""Lines of figures that runs side by side share, by the identity of their rows."""
+"""Lines of figures that interleaved runs share, by the identity of their rows."""
 _MOST_LINES = 1 << 13
 
 
 def share_line(row: SnapshotRow) -> None:
-    """Keep the line of a figure for the digests of all runs that will have this very row."""
+    """Cache the line of a figure for the digests of all runs that share this row object."""
     if len(_lines) >= _MOST_LINES:
         _lines.clear()
     if (line := _snapshot_lines([row])) is not None:

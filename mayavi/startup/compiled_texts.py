@@ -21,10 +21,10 @@ from typing import Any
 from mayavi.startup.code_files import cache_in_use, code_folder, read_code, write_code
 
 _MOST_TEXTS = 20_000
-"""Number from which on a file keeps only what its last writer used: texts of classes that changed are never used."""
+"""Most texts of a file; a larger one keeps only those its last writer used, without texts of changed classes."""
 
 _FORM = "2"
-"""Version of what the files contain."""
+"""Version of the file format."""
 
 Text = tuple[str, str, str]
 """Source, file name and mode, as `compile` takes them."""

@@ -20,7 +20,7 @@ class FlashLender(Protocol):
     premium_bps: int
 
     def funds(self, debts: Iterable[str]) -> dict[str, int] | None:
-        """Return how much of each of `debts` can be borrowed; None if that need not be looked at."""
+        """Return how much of each of `debts` can be borrowed; None if that need not be checked."""
 
     def liquidate(
         self, liquidator: bytes, quote: LiquidationQuote, route: SaleRoute | None

@@ -14,7 +14,7 @@ Took = list[dict[str, float]]
 FIRST_PATHS = 48
 """Most paths of the first kernels, which rows wait for: those taken most often. Later kernels have all paths."""
 TOGETHER = 2_000_000
-"""Bytes of kernels from which on several processes share the compilation."""
+"""Most bytes of kernels that a single process compiles; several processes share larger compilations."""
 
 
 class KernelMaker:

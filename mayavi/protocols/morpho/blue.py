@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class MorphoBlue:
-    """Morpho Blue on the fork's chain. Keeps no state: every value is read when asked for."""
+    """Morpho Blue on the fork's chain. Stateless: every value is read on use."""
 
     def __init__(self, fork: Fork, address: AddressLike | None = None) -> None:
         require_fork(fork, "MorphoBlue")

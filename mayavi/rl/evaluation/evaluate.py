@@ -73,7 +73,7 @@ class Subject:
     players: Mapping[str, Strategy]
 
     def name_beside(self, name: str) -> str:
-        """Name of a script that plays beside this training: `noop`, with several trainings `noop@3`."""
+        """Name of a script that plays with this training: `noop`, with several trainings `noop@3`."""
         _, at, seed = self.name.partition("@")
         return f"{name}{at}{seed}"
 

@@ -75,9 +75,9 @@ class Exposure:
     step_seconds: int
     groups: tuple[GroupExposure, ...]
     device: str | None
-    """None if the processor computed everything."""
+    """Name of the device; None if the processor computed everything."""
     left: int
-    """Accounts × scenarios that the device left to the processor."""
+    """Accounts × states that the device left to the processor."""
     seconds: float
     distinct: int
     """Number of different price paths."""

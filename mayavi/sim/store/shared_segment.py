@@ -49,7 +49,7 @@ class SharedSegment:
                 whole += part
 
     def write(self) -> None:
-        """Write the rows, and end the runs; one that began and has no last rows is interrupted."""
+        """Write the rows and end the runs; a run without last rows is `interrupted`."""
         begun, ended, tables, note = self._begun, self._ended, self._tables, self._note
         self._begun, self._ended, self._tables, self._note = [], [], {}, None
         written = False
