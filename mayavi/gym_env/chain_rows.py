@@ -66,6 +66,12 @@ class ChainRowsEnv(RowsEnv[C]):
     def prepare(self, fork: Fork) -> None:
         """Set up the state that all episodes share: funded accounts, approvals, pools. Called once."""
 
+    def keep_paths(self) -> None:
+        """Write the recorded paths to the cache if there are new ones; the next environment starts with them."""
+        counts = [*self.fleet.statistics(), *self.fleet.program_statistics()]
+        if any(each["recordings"] for each in counts):
+            self.fleet.save_paths()
+
     def identities(self, rows: Rows) -> list[bytes]:
         """Hash of each chain's whole state."""
         return self.fleet.identities(rows.tolist())

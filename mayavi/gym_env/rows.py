@@ -215,6 +215,9 @@ class RowsEnv(ABC, Generic[C]):
     def _restore_state(self, kept: Sequence[Any], rows: Rows) -> None:
         """Restore `kept[i]` into `rows[i]`."""
 
+    def keep_paths(self) -> None:
+        """Keep the recorded paths of transactions for later environments on this world; without a chain, do nothing."""
+
     # -- episodes and steps -------------------------------------------------------------------------------------------
 
     @property

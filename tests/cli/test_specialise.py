@@ -76,6 +76,30 @@ def test_an_environment_starts_with_the_paths_that_were_recorded_ahead(run_mayav
     assert not list((tmp_path / "paths").iterdir())
 
 
+@pytest.mark.slow(6)
+def test_a_training_keeps_its_paths_for_the_next_one_of_any_framework(run_mayavi: Any, tmp_path: Path) -> None:
+    from mayavi.cache_directory import default_cache_dir
+
+    (tmp_path / "replicas").symlink_to(default_cache_dir() / "replicas")
+    env, models, paths = {"MAYAVI_CACHE_DIR": str(tmp_path)}, str(tmp_path / "models"), tmp_path / "paths"
+
+    def train(framework: str) -> dict[str, Any]:
+        options = ("--env", "aave", "--timesteps", "4096", "--no-eval", "--models", models, "--framework", framework)
+        runners = ("--set", "runners=0") if framework == "rllib" else ()
+        trained = run_mayavi("train", *options, *runners, env=env)
+        assert trained.returncode == 0, trained.stderr
+        shown = run_mayavi("trainings", "show", "latest", "--models", models, "--json", env=env)
+        found: dict[str, Any] = json.loads(shown.stdout)["specialise"]
+        return found
+
+    for framework in ("rllib", "sb3", "fast"):
+        first = train(framework)
+        assert first["recordings"] > 0 == first["cached"]
+        assert len(list(paths.iterdir())) == 1
+        assert train("fast")["cached"] >= first["paths"] / 2
+        run_mayavi("specialise", "clear", env=env)
+
+
 def test_paths_of_a_world_that_a_node_completes_are_not_kept(run_mayavi: Any) -> None:
     refused = run_mayavi("specialise", "warm", "--env", "aave", "--source", "rpc")
     assert refused.returncode == 2

@@ -61,6 +61,8 @@ def train_with_fast(config: TrainConfig, session: Session, resume: Checkpoint | 
             session.scalars(figures, steps)
             if steps < config.timesteps:
                 session.at(_boundary(ppo, rows, steps))
+        if isinstance(rows, TrainingRows):
+            rows.env.keep_paths()
         session.finish(_boundary(ppo, rows, steps))
 
 

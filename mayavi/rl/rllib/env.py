@@ -123,6 +123,13 @@ def _create(asked: TrainConfig, specialise: str, context: Mapping[str, Any]) -> 
     return TrainingVector(rows, seed=seed, config=asked)
 
 
+def keep_paths(runner: Any) -> None:
+    """Keep the paths that a runner's batch of rows has recorded, for later trainings."""
+    rows = getattr(getattr(runner, "env", None), "unwrapped", None)
+    if hasattr(rows, "play"):  # a market of several agents is no batch
+        rows.env.keep_paths()
+
+
 def training_vector(runner: Any) -> TrainingVector:
     """The rows of a runner, without RLlib's wrappers."""
     env = runner.env

@@ -20,7 +20,7 @@ import torch
 from mayavi.errors import MayaviError, WorkerError
 from mayavi.evm.specialise import current
 from mayavi.rl.config import TrainConfig
-from mayavi.rl.rllib.env import played_sites
+from mayavi.rl.rllib.env import keep_paths, played_sites
 from mayavi.rl.rllib.files import ALGORITHM, RESUME_STATE
 from mayavi.rl.rllib.offline import train_offline
 from mayavi.rl.rllib.ray_connection import checked_runners, ray_for, silence_ray
@@ -121,6 +121,7 @@ def _train(config: TrainConfig, session: Session, algorithm: Any, resume: Checkp
         group = algorithm.env_runner_group
         for sites in group.foreach_env_runner(played_sites, local_env_runner=False):
             replayed.add(sites)
+    algorithm.env_runner_group.foreach_env_runner(keep_paths)
     session.finish(_boundary(algorithm, normaliser, steps, episodes, mean))
 
 

@@ -48,6 +48,7 @@ def train_with_sb3(config: TrainConfig, session: Session, resume: Checkpoint | N
     if left > 0:
         model.learn(left, callback=callback, reset_num_timesteps=resume is None, log_interval=callback.log_interval)
     rows.update_statistics()
+    rows.rows.env.keep_paths()
     session.finish(callback.boundary(model))
 
 
