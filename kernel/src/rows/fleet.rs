@@ -38,6 +38,8 @@ const TURNS: usize = 256;
 
 /// The same where transactions are replayed.
 const REPLAY_TURNS: usize = 16;
+/// Replayed rows that a thread takes at once, at least: what it has at hand for them takes as long to set up as a row.
+const FEWEST_REPLAYED: usize = 32;
 
 /// Words as bytes and as floats, and arrays of floats.
 type Outputs<'py> = (Bound<'py, PyArray3<u8>>, Bound<'py, PyArray2<f64>>, Vec<Bound<'py, PyAny>>);
@@ -190,12 +192,12 @@ impl Fleet {
             Some(only) => named(rows, only),
         };
         // A replay is short: what a thread has at hand for it should serve several rows.
-        let turns = match specialiser {
-            _ if threads == 1 => 1,
-            Some(_) => REPLAY_TURNS,
-            None => TURNS,
+        let (turns, fewest) = match specialiser {
+            _ if threads == 1 => (1, 1),
+            Some(_) => (REPLAY_TURNS, FEWEST_REPLAYED),
+            None => (TURNS, 1),
         };
-        let chunk = (rows.len() / (threads * turns)).max(1);
+        let chunk = (rows.len() / (threads * turns)).max(fewest);
         let chunks = rows.len().div_ceil(chunk);
         let mut pieces: Vec<Vec<Piece>> = (0..chunks).map(|_| Vec::new()).collect();
         for (array, block) in arrays.iter().zip(program.float_outputs()) {
@@ -228,7 +230,10 @@ impl Fleet {
                     pieces,
                 })
                 .collect();
-            crew.share(&mut jobs, |world, job| work.run(world, job));
+            match specialiser {
+                Some(_) => crew.share_if_long(&mut jobs, |world, job| work.run(world, job)),
+                None => crew.share(&mut jobs, |world, job| work.run(world, job)),
+            }
             drop(jobs);
             let mut failures = work.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
             failures.sort_unstable_by_key(|(row, _)| *row);
