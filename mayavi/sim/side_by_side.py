@@ -60,35 +60,35 @@ def read_together(schedulers: Sequence[Scheduler]) -> None:
 
     Readers without batched calls read later, by themselves. Runs with equal outputs after the same step share figures.
     """
-    alike: dict[tuple[int, tuple[Call, ...]], list[_Place]] = {}
+    alike: dict[tuple[int, tuple[Call, ...]], list[_DueHook]] = {}
     for scheduler in schedulers:
         for hook in scheduler.hooks:
             if isinstance(hook, MarketSnapshotHook) and hook.is_due(scheduler.world):
-                place = _Place(scheduler, hook)
-                if place.calls:
-                    alike.setdefault((scheduler.world.step, place.calls), []).append(place)
-    for (_, calls), places in alike.items():
-        _read_alike(calls, places)
+                due = _DueHook(scheduler, hook)
+                if due.calls:
+                    alike.setdefault((scheduler.world.step, due.calls), []).append(due)
+    for (_, calls), hooks in alike.items():
+        _read_alike(calls, hooks)
 
 
-def _read_alike(calls: Sequence[Call], places: Sequence[_Place]) -> None:
+def _read_alike(calls: Sequence[Call], hooks: Sequence[_DueHook]) -> None:
     started = perf_counter()
-    forks = [place.scheduler.world.fork for place in places]
+    forks = [due.scheduler.world.fork for due in hooks]
     before = [fork.kernel_seconds for fork in forks]
     known: dict[tuple[bytes | None, ...], list[list[Figure] | None]] = {}
-    for place, listed in zip(places, call_each(forks, calls), strict=True):
+    for due, listed in zip(hooks, call_each(forks, calls), strict=True):
         outputs = tuple(listed)
         if outputs not in known:
-            known[outputs] = place.figures_of(outputs)
-        place.hand_over(known[outputs])
+            known[outputs] = due.figures_of(outputs)
+        due.hand_over(known[outputs])
     kernel = [fork.kernel_seconds - seconds for fork, seconds in zip(forks, before, strict=True)]
-    share = (perf_counter() - started - sum(kernel)) / len(places)
-    for place, seconds in zip(places, kernel, strict=True):
-        place.scheduler.seconds["hooks"] += share
-        place.scheduler.away_seconds -= share + seconds
+    share = (perf_counter() - started - sum(kernel)) / len(hooks)
+    for due, seconds in zip(hooks, kernel, strict=True):
+        due.scheduler.seconds["hooks"] += share
+        due.scheduler.away_seconds -= share + seconds
 
 
-class _Place:
+class _DueHook:
     """A hook of one run, and the calls of its readers."""
 
     def __init__(self, scheduler: Scheduler, hook: MarketSnapshotHook) -> None:

@@ -240,8 +240,8 @@ class LiquidatorAgent(Agent):
 
     def why_left(self, world: World, accounts: Sequence[str]) -> dict[str, Reason]:
         """Return why each of `accounts`, all liquidatable now, was not liquidated; unwatched accounts are left out."""
-        healths = dict(zip(self.watch, self.watched, strict=True))
-        own = {healths[account]: account for account in accounts if account in healths}
+        addresses = dict(zip(self.watch, self.watched, strict=True))
+        own = {addresses[account]: account for account in accounts if account in addresses}
         read = self.lending.healths(list(own))
         factors = {address: read.health_factor_wad[row] for row, address in enumerate(own)}
         quotes = self._quotes(world, factors) if own else []

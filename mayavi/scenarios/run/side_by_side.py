@@ -49,10 +49,10 @@ def execute_side_by_side(
     with specialised(requests[0].mode) as replayed:
         for request, buffer in zip(requests, buffers, strict=True):
             try:
-                place = set_up()
-                place.read_within(replayed, counted=not runners)
-                place.share_outcomes()
-                runners.append(_runner(request, fork, place, buffer))
+                copy = set_up()
+                copy.read_within(replayed, counted=not runners)
+                copy.share_outcomes()
+                runners.append(_runner(request, fork, copy, buffer))
             except Exception as error:
                 failure = error
                 break
@@ -68,12 +68,12 @@ def execute_side_by_side(
     return done
 
 
-def _runner(request: RunRequest, fork: Fork, place: Fork, recorder: Recorder) -> Runner:
+def _runner(request: RunRequest, fork: Fork, copy: Fork, recorder: Recorder) -> Runner:
     from mayavi.scenarios.build.build import build
 
     info = request.info(fork)
     try:
-        simulation = build(request.scenario.config, place, request.seed, request.threads, is_set_up=True)
+        simulation = build(request.scenario.config, copy, request.seed, request.threads, is_set_up=True)
     except BadScenario as error:
         raise request.scenario.blame(error) from error
     return simulation.runner(recorder, info)
