@@ -125,9 +125,9 @@ def _create(asked: TrainConfig, specialise: str, context: Mapping[str, Any]) -> 
 
 def keep_paths(runner: Any) -> None:
     """Keep the paths that a runner's batch of rows has recorded, for later trainings."""
-    rows = getattr(getattr(runner, "env", None), "unwrapped", None)
-    if hasattr(rows, "play"):  # a market of several agents is no batch
-        rows.env.keep_paths()
+    env = getattr(runner, "env", None)
+    if env is not None and hasattr(env.unwrapped, "play"):  # a market of several agents is not a batch
+        env.unwrapped.env.keep_paths()
 
 
 def training_vector(runner: Any) -> TrainingVector:
