@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mayavi.report import numbers
-from mayavi.scenarios.figures.formatting import COINS, title_of
+from mayavi.scenarios.figures.formatting import CHANGES, COINS, RATES, title_of
 from mayavi.statistics.estimate import Estimate
 
-_CHANGES = ("oracle_change", "largest_fall", "jump", "price_impact", "pool_change", "opening_gap", "pool_gap",
-            "liquidity_change", "liquidation_sale_gap", "largest_step_fall", "largest_step_rise")  # fmt: skip
+_PRICE_MOVES = ("largest_step_fall", "largest_step_rise")
 _TITLES = {
     "liquidated": "liquidated value",
     "failed": "failed actions",
@@ -18,7 +17,6 @@ _TITLES = {
     "largest_step_fall": "largest fall of {} in a step",
     "largest_step_rise": "largest rise of {} in a step",
 }
-_RATES = ("supply_rate", "borrow_rate", "utilisation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +80,9 @@ def interval_text(estimate: Estimate, write: Callable[[float | None], str]) -> s
 def figure_format(name: str, unit: str, chain: str = "") -> FigureFormat:
     """Return the format of a KPI or market figure, by its name and unit."""
     kind = name.partition(".")[0]
-    if kind in _CHANGES:
+    if kind in CHANGES or kind in _PRICE_MOVES:
         return FigureFormat(name, "change")
-    if kind in _RATES or unit == "ppm":
+    if kind in RATES or unit == "ppm":
         return FigureFormat(name, "percent")
     if unit == "usd_e8":
         return FigureFormat(name, "usd")
@@ -98,6 +96,6 @@ def figure_format(name: str, unit: str, chain: str = "") -> FigureFormat:
 
 
 def worst_is_low(name: str) -> bool:
-    """Whether a low value of the figure is the bad one: price moves, gaps and profits."""
+    """Whether a low value of the figure is the bad one: changes, gaps and profits."""
     kind = name.partition(".")[0]
-    return kind in _CHANGES or kind.endswith(("profit", "price", "proceeds"))
+    return kind in CHANGES or kind in _PRICE_MOVES or kind.endswith(("profit", "price", "proceeds"))

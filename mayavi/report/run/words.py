@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from mayavi.report.figure_formats import figure_format
 from mayavi.report.numbers import DASH, FORMATS, change, count, exists, usd
 from mayavi.report.numbers import short as short_number
 from mayavi.report.page import Tile, Tone, Verdict
@@ -15,11 +16,6 @@ from mayavi.sim.store.database.schema import literal
 if TYPE_CHECKING:
     from mayavi.report.run.rows import RunRows
     from mayavi.sim.rows import KpiRow
-
-CHANGES = {
-    *("oracle_change", "pool_change", "price_impact", "liquidity_change", "largest_fall", "liquidation_sale_gap"),
-    "share_price_change",
-}
 
 HARDLY = 5e-4
 """Relative change of a price below which it counts as none."""
@@ -42,14 +38,7 @@ def money(number: float | None, unit: str = "usd_e8") -> str:
 
 def format_of(name: str, unit: str) -> str:
     """The format of a KPI by its name and unit."""
-    kind = name.partition(".")[0]
-    if kind in CHANGES:
-        return "change"
-    if unit == "usd_e8":
-        return "usd"
-    if unit == "ppm" or kind in {"utilisation", "supply_rate", "borrow_rate"}:
-        return "percent"
-    return "count" if unit in {"count", "gas"} else "short"
+    return figure_format(name, unit).format
 
 
 def kpi_tile(rows: RunRows, name: str, label: str, *, tone: Tone = "plain", change: str = "", unit: str = "") -> Tile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mayavi.sim.rows import KpiRow, SnapshotRow
 
-_CHANGES = (
+CHANGES = (
     "oracle_change",
     "largest_fall",
     "jump",
@@ -16,14 +16,15 @@ _CHANGES = (
     "liquidation_sale_gap",
     "share_price_change",
 )
+"""KPIs that are relative changes, written as percentages with a sign; a low value is the bad one."""
+RATES = ("supply_rate", "borrow_rate", "utilisation")
+"""Figures that are shares of a whole or yearly rates, written as percentages."""
 _TITLES = {
     "fees_wei": "gas_fees",
     "jump": "largest_fall_in_a_jump_of_the_scenario",
     "largest_fall": "largest_fall_in_a_step_without_jumps",
     "step_needed": "seconds_a_step_may_last",
 }
-_RATES = ("supply_rate", "borrow_rate", "utilisation")
-
 
 COINS = {"polygon": "POL", "avalanche": "AVAX"}
 """Native coins of chains where it is not ETH."""
@@ -37,9 +38,9 @@ def shown(row: KpiRow | SnapshotRow, chain: str = "") -> str:
 def shown_number(number: float, unit: str, name: str = "", chain: str = "") -> str:
     """Format the `number` of a `KpiRow` or `SnapshotRow`."""
     kind = name.partition(".")[0]
-    if kind in _CHANGES:
+    if kind in CHANGES:
         return percent(number, sign=True)
-    if kind in _RATES or unit == "ppm":
+    if kind in RATES or unit == "ppm":
         return percent(number)
     if unit == "usd_e8":
         return dollars(number)
