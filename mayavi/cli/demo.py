@@ -37,7 +37,9 @@ def demo(
     """
     from mayavi import Fork
     from mayavi.scenarios.demo import CHAIN, play
+    from mayavi.sim.world_state import checked_seed
 
+    checked_seed(seed)
     began = time.perf_counter()
     with activity(f"opening the {CHAIN} replica"):
         fork = Fork.replica(CHAIN)

@@ -16,6 +16,7 @@ import json
 import logging
 import os
 import tempfile
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -59,40 +60,51 @@ class PathCache:
                 self.warn("it belongs to another world or another build of the kernel")
                 return None
             plain = _kernel.zstd_decompress(packed, LARGEST)
-            os.utime(self.path)
         except (ValueError, OSError) as error:
             self.warn(str(error))
             return None
+        with suppress(OSError):  # a folder that cannot be written can be read
+            os.utime(self.path)
         return plain
 
     def write(self, plain: bytes) -> int | None:
         """Replace the file and return its size; None, with a warning, if it cannot be written."""
         if len(plain) > LARGEST:
-            self.warn(f"{len(plain):,} bytes are too many to keep")
+            _warn_once(f"recorded paths are not kept: {len(plain):,} bytes are too many")
             return None
         body = json.dumps(self._head()).encode() + b"\n" + _kernel.zstd_compress(plain, 3)
         content = MAGIC + hashlib.sha256(body).digest() + body
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".", delete=False) as file:
-                file.write(content)
-            try:
-                os.replace(file.name, self.path)
-            except OSError:
-                Path(file.name).unlink(missing_ok=True)
-                raise
+                try:
+                    file.write(content)
+                    file.flush()
+                    os.replace(file.name, self.path)
+                except OSError:
+                    Path(file.name).unlink(missing_ok=True)
+                    raise
             _drop_unused(self.folder)
         except OSError as error:
-            self.warn(str(error))
+            reason = error.strerror or str(error)
+            _warn_once(
+                f"recorded paths cannot be kept in '{self.folder}': {reason}; MAYAVI_CACHE_DIR names another folder"
+            )
             return None
         return len(content)
 
     def warn(self, reason: str) -> None:
-        """Say that the file is not used."""
-        _log.warning("recorded paths in '%s' are not used: %s", self.path, reason)
+        """Warn that the file is not used."""
+        _warn_once(f"recorded paths in '{self.path}' are not used: {reason}")
 
     def _head(self) -> dict[str, str]:
         return {"world": self.world, "kernel": kernel_build()}
+
+
+@lru_cache(maxsize=64)
+def _warn_once(text: str) -> None:
+    """Log a warning, once in each process."""
+    _log.warning(text)
 
 
 def paths_folder() -> Path:

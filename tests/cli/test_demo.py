@@ -120,3 +120,11 @@ def test_the_store_can_be_chosen_and_a_store_that_cannot_be_used_is_no_reason_to
     plain = run_mayavi("demo", env={"MAYAVI_STORE": str(mine)}, cwd=tmp_path)
     assert plain.returncode == 0
     assert "not stored: " in plain.stdout
+
+
+@pytest.mark.parametrize("seed", ["-1", "9223372036854775808"])
+def test_a_seed_that_no_run_can_have_is_refused(run_mayavi, tmp_path: Path, seed: str) -> None:
+    refused = run_mayavi("demo", "--seed", seed, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert f"seed {seed} is out of range" in refused.stderr
+    assert not list(tmp_path.iterdir())

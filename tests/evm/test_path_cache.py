@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from concurrent.futures import ProcessPoolExecutor
@@ -138,6 +139,29 @@ def test_processes_write_one_file_at_the_same_time(tmp_path: Path) -> None:
     assert plain is not None
     assert plain in {b"%d" % number * 100_000 for number in range(8)}
     assert [each.name for each in tmp_path.iterdir()] == [PathCache("one world", tmp_path).path.name]
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise OSError(errno.EROFS, "Read-only file system")
+
+
+def test_a_folder_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = PathCache("one world", tmp_path)
+    assert cache.write(b"{}")
+    monkeypatch.setattr(os, "utime", refuse)
+    assert cache.read() == b"{}"
+
+
+def test_a_failed_write_leaves_nothing_and_warns_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(os, "replace", refuse)
+    with caplog.at_level(logging.WARNING, "mayavi.specialise"):
+        assert [PathCache("one world", tmp_path).write(b"{}") for _ in range(2)] == [None, None]
+    assert not list(tmp_path.iterdir())
+    (warning,) = caplog.messages
+    assert "cannot be kept" in warning
+    assert warning.endswith("Read-only file system; MAYAVI_CACHE_DIR names another folder")
 
 
 def test_the_folder_is_bounded_and_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

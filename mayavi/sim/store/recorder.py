@@ -19,6 +19,7 @@ from mayavi.sim.store.database.opening import refuse_unusable
 from mayavi.sim.store.database.parquet import Value
 from mayavi.sim.store.database.segments import SegmentFolder
 from mayavi.sim.store.shared_segment import SharedSegment, Table
+from mayavi.sim.world_state import checked_seed
 
 
 class SegmentRecorder:
@@ -69,6 +70,7 @@ class SegmentRecorder:
         if self._info is not None:
             raise RuntimeError(f"run '{self._info.run_id}' is not over")
         check_id(info.run_id)
+        checked_seed(info.seed)
         self._segments, self._seq = self._first_segment, 0
         if self._together is not None:
             self._together.begin(info.run_id, _as_json(info))
@@ -76,7 +78,7 @@ class SegmentRecorder:
             self._folder.create()
             self._live = self._folder.open_live(info.run_id, _as_json(info))
         if self._merges:  # import it in the background: it is slow, and needed at the end only
-            threading.Thread(target=import_module, args=("_duckdb",), daemon=True).start()
+            threading.Thread(target=import_module, args=("_duckdb",)).start()
         self._info = info
         self._flushed_at = time.monotonic()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from mayavi.errors import SetupError, StoreError, UnknownName, UnknownRun, UsageError
+from mayavi.errors import BadInteger, SetupError, StoreError, UnknownName, UnknownRun, UsageError
 from mayavi.sim.rows import RunCounts, RunEnd, canonical
 from mayavi.sim.store import SegmentRecorder, Store, SweepRecord
 from mayavi.sim.store.explanation import shown_wad
@@ -52,6 +52,13 @@ def test_an_absent_store_is_empty_and_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(UnknownRun, match="unknown run 'latest'"):
         store.run("latest")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_with_an_impossible_seed_is_not_begun(tmp_path: Path) -> None:
+    path = tmp_path / "runs.duckdb"
+    with SegmentRecorder(path) as recorder, pytest.raises(BadInteger, match="seed -1 is out of range"):
+        recorder.begin(info_of(seed=-1))
+    assert len(Store(path).runs()) == 0
 
 
 def test_a_read_only_store_is_read(tmp_path: Path) -> None:
