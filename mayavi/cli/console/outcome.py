@@ -43,6 +43,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         silence_stdout()
         return FAILURE
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python wraps one that comes while a class is made
+            return INTERRUPTED
         if os.environ.get("MAYAVI_DEBUG", "").strip().lower() not in OFF:
             traceback.print_exception(error)
         return explain(error, as_json="--json" in words)

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from mayavi import __version__, errors
-from mayavi.cli.console.outcome import explain
+from mayavi.cli.console import outcome
+from mayavi.cli.console.outcome import INTERRUPTED, explain
 from tests.interruption import heed_interruptions
 
 
@@ -34,6 +35,17 @@ def test_no_command_shows_the_help_and_is_a_misuse(run_mayavi) -> None:
     assert finished.returncode == 2
     assert "doctor" in finished.stderr
     assert finished.stdout == ""
+
+
+def test_an_interruption_while_a_class_is_made_is_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr(outcome, "app_for", lambda words: interrupted)
+    assert outcome.run([]) == INTERRUPTED
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -130,7 +142,8 @@ def test_debug_shows_the_traceback_too(run_mayavi, damaged: str, switch: dict) -
         (
             ModuleNotFoundError("No module named 'ray.rllib'", name="ray.rllib"),
             1,
-            "error: the Python package 'ray' is not installed\n  `pip install 'mayavi-sim[rl]'` installs it",
+            "error: the Python package 'ray' is not installed\n"
+            "  `pip install 'mayavi-sim[rl]'` installs it; in a checkout: `make rl`",
         ),
         (ZeroDivisionError("boom"), 1, "error: unexpected ZeroDivisionError: boom\n  this is a bug in mayavi"),
     ],
