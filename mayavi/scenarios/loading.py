@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mayavi.errors import BadScenario, UsageError
+from mayavi.errors import BadScenario, UnknownName, UsageError
 from mayavi.scenarios.document_kind import SCENARIO
 from mayavi.scenarios.import_paths import import_named_code
-from mayavi.scenarios.installed import find_entry
+from mayavi.scenarios.installed import InstalledScenario, find_entry
 from mayavi.scenarios.models.agents.positions import POSITIONS
 from mayavi.scenarios.models.config import ALL_CHAINS, ScenarioConfig
 from mayavi.scenarios.models.prices import PathPrice
@@ -29,6 +29,7 @@ from mayavi.worlds.tables.paths import market_chain, market_name, market_names
 
 if TYPE_CHECKING:
     from mayavi.markets.series import Series
+    from mayavi.scenarios.registry import Entry
     from mayavi.worlds.source import WorldSource
 
 
@@ -123,7 +124,7 @@ def scenario_source(name_or_path: str | Path) -> str:
     """Return the file of a scenario as written, with comments."""
     if is_path(name_or_path):
         return Path(name_or_path).read_text(encoding="utf-8")
-    return find_entry(str(name_or_path)).path.read_text(encoding="utf-8")
+    return _find_entry(str(name_or_path)).path.read_text(encoding="utf-8")
 
 
 def is_path(name_or_path: str | Path) -> bool:
@@ -133,7 +134,7 @@ def is_path(name_or_path: str | Path) -> bool:
 
 def _document(name_or_path: str | Path) -> Document:
     if not is_path(name_or_path):
-        found = find_entry(str(name_or_path))
+        found = _find_entry(str(name_or_path))
         document = Document.open(found.path, kind=SCENARIO)
         if "name" not in document.data:
             document.data = {"name": found.name} | document.data
@@ -141,6 +142,20 @@ def _document(name_or_path: str | Path) -> Document:
     document = Document.open(Path(name_or_path), kind=SCENARIO)
     document.data = {"name": _slug(Path(name_or_path).stem)} | document.data
     return document
+
+
+def _find_entry(name: str) -> Entry | InstalledScenario:
+    """Find a scenario by name; where there is none, say so of a file or folder with that name."""
+    try:
+        return find_entry(name)
+    except UnknownName:
+        if Path(name).is_file():
+            raise UsageError(
+                f"'{name}' is not a scenario: the name of its file must end in .yaml or .yml", SCENARIO.missing_hint
+            ) from None
+        if Path(name).is_dir():
+            raise UsageError(f"'{name}' is a folder, not a scenario", "name a file in it") from None
+        raise
 
 
 def _override(document: Document, chosen: Iterable[tuple[str, str]]) -> None:

@@ -311,6 +311,25 @@ def test_an_unknown_scenario_offers_the_nearest(name: str) -> None:
     assert "did you mean" in (caught.value.hint or "")
 
 
+def test_a_file_without_a_yaml_suffix_or_a_folder_is_no_scenario(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "saver.py").write_text("", encoding="utf-8")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "morpho_depeg").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name, message in (
+        ("saver.py", "'saver.py' is not a scenario: the name of its file must end in .yaml or .yml"),
+        ("mine", "'mine' is a folder, not a scenario"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            load_scenario(name)
+        assert caught.value.message == message
+        with pytest.raises(UsageError, match="not a scenario"):
+            scenario_source(name)
+    assert load_scenario("morpho_depeg").name == "morpho_depeg"
+
+
 def test_an_error_in_a_scenario_survives_the_way_from_a_worker_process() -> None:
     import pickle
 
