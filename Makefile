@@ -54,7 +54,7 @@ ifndef CHECKS
 endif
 at_once = $(if $(filter output-sync,$(.FEATURES)),--jobs=$(CORES) --output-sync=target)
 .DELETE_ON_ERROR:
-.PHONY: help setup bytecode demo test chromium test-fast test-kernel check check-python check-style check-types check-layers check-stubs check-kernel check-web check-workflows check-tables wheel format docs gallery bench clean clean-all
+.PHONY: help setup rl bytecode demo test chromium test-fast test-kernel check check-python check-style check-types check-layers check-stubs check-kernel check-web check-workflows check-tables wheel format docs gallery bench clean clean-all
 
 help:  ## list the targets
 	@printf 'usage: make TARGET\n\n'
@@ -65,6 +65,8 @@ demo: setup  ## run a borrower on the real Aave V3 contracts, offline
 	@$(BIN)/mayavi demo
 
 setup: $(STAMPS)/python $(STAMPS)/kernel $(STAMPS)/contracts $(STAMPS)/web bytecode  ## install Python packages, the Rust kernel, the contracts and the dashboard
+
+rl: setup $(STAMPS)/rl  ## install the packages for training and evaluation
 
 # Compile what changed: where Python writes no bytecode it still reads it.
 bytecode: $(STAMPS)/kernel
@@ -167,7 +169,7 @@ $(STAMPS)/python: pyproject.toml constraints.txt | $(STAMPS)/venv
 	@$(PY) -m pip install --quiet -c constraints.txt -r $(STAMPS)/requirements.txt
 	@touch $@
 
-# Packages for reinforcement learning: only for checks and tests, since they take some gigabytes.
+# Packages for reinforcement learning: not part of the set-up, since they take some gigabytes.
 $(STAMPS)/rl: pyproject.toml constraints.txt | $(STAMPS)/python
 	$(call say,Python packages for reinforcement learning (some gigabytes the first time))
 	@$(PY) tools/list_requirements.py dev-rl >$(STAMPS)/rl-requirements.txt

@@ -182,8 +182,8 @@ def test_the_nodes_are_installed_for_the_tests_alone(checkout: Checkout) -> None
 
 
 @pytest.mark.slow(0.4)
-@pytest.mark.parametrize("goal", ["test", "test-fast", "check"])
-def test_the_packages_that_train_policies_are_installed_for_the_tests_and_checks_alone(
+@pytest.mark.parametrize("goal", ["rl", "test", "test-fast", "check"])
+def test_the_packages_that_train_policies_are_installed_where_they_are_needed_alone(
     checkout: Checkout, goal: str
 ) -> None:
     assert "rl" not in checkout.make("demo")

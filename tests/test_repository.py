@@ -8,10 +8,13 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from typer.main import get_command
 
 import mayavi
@@ -134,3 +137,48 @@ def test_what_the_extra_rl_installs_is_told_by_the_extra_where_it_is_missing(rep
     for package in named:
         fault = setup_fault(ModuleNotFoundError(f"No module named '{package}'", name=package))
         assert "mayavi-sim[rl]" in str(fault and fault.hint), package
+        assert "`make rl`" in str(fault and fault.hint), package
+
+
+def test_what_the_packages_of_the_extra_rl_import_is_told_by_the_extra_too(repository: Path) -> None:
+    pytest.importorskip("ray.rllib", reason="`pip install 'mayavi-sim[rl]'` installs RLlib")
+    project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    of_the_setup: set[str] = set()
+    for each in list_requirements():
+        of_the_setup |= distributions(each, deep=True)
+    extra = project["optional-dependencies"]["rl"]
+    of_the_extra = set().union(*(distributions(each, deep=False) for each in extra)) - of_the_setup - {"setuptools"}
+    assert {"dm-tree", "lz4", "ormsgpack"} <= of_the_extra
+    modules: dict[str, set[str]] = {}
+    for module, homes in metadata.packages_distributions().items():
+        for home in homes:
+            modules.setdefault(canonicalize_name(home), set()).add(module)
+    for name in of_the_extra:
+        if not name.startswith(("nvidia-", "types-")):  # which Python does not import
+            faults = [setup_fault(ModuleNotFoundError("none", name=module)) for module in modules[name]]
+            assert any("mayavi-sim[rl]" in str(fault and fault.hint) for fault in faults), name
+
+
+def distributions(requirement: str, *, deep: bool) -> set[str]:
+    """Installed distributions that a requirement asks for: itself, its own requirements and, if `deep`, all below."""
+    found: set[str] = set()
+    waiting = [(Requirement(requirement), 0)]
+    seen = set()
+    for each, depth in waiting:  # grows while it is walked
+        if str(each) in seen:
+            continue
+        seen.add(str(each))
+        try:
+            below = metadata.requires(each.name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        found.add(canonicalize_name(each.name))
+        if deep or depth == 0:
+            wanted = [Requirement(text) for text in below]
+            extras = ["", *each.extras]
+            waiting += [
+                (more, depth + 1)
+                for more in wanted
+                if more.marker is None or any(more.marker.evaluate({"extra": extra}) for extra in extras)
+            ]
+    return found

@@ -217,7 +217,12 @@ def check_gpu() -> Iterator[Finding]:
 def torch_finding(version: str | None) -> Finding:
     """Whether a torch can use a GPU, by its version: builds for the CPU alone are named so."""
     if version is None:
-        return Finding("torch", "absent", "trainings and environments on a GPU need it", "pip install 'mayavi-sim[rl]'")
+        return Finding(
+            "torch",
+            "absent",
+            "trainings and environments on a GPU need it",
+            "pip install 'mayavi-sim[rl]'; in a checkout: make rl",
+        )
     if version.endswith("+cpu"):
         return Finding("torch", "absent", f"torch {version} is built without CUDA", "install a torch with CUDA")
     return Finding("torch", "ok", f"torch {version}")

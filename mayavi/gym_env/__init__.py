@@ -15,13 +15,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import SetupError
+from mayavi.setup_errors import RL_HINT
 
 try:
     import gymnasium
 except ModuleNotFoundError as error:
-    raise SetupError(
-        "environments need gymnasium, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
-    ) from error
+    raise SetupError("environments need gymnasium, which is not installed", RL_HINT) from error
 
 from mayavi.gym_env.registry import ENVS, entry, make_rows, make_single, make_vector, plugin_entries
 

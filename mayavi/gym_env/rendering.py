@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mayavi.errors import SetupError, UsageError, did_you_mean
+from mayavi.setup_errors import RL_HINT
 
 if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv
@@ -62,9 +63,7 @@ def picture(env: RowsEnv[Any], row: int) -> NDArray[np.uint8]:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
-        raise SetupError(
-            "pictures need matplotlib, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
-        ) from error
+        raise SetupError("pictures need matplotlib, which is not installed", RL_HINT) from error
     kept = env.columns.get("remembered")
     if kept is None:
         raise UsageError(

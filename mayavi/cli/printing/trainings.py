@@ -112,7 +112,9 @@ def print_training(training: Training, models: Path | None) -> None:
 
 def _print_curves(curves: Mapping[str, Mapping[str, Any]] | None) -> None:
     if curves is None:
-        print_note("curves are not shown: `pip install 'mayavi-sim[rl]'` installs tensorboard")
+        print_note(
+            "curves are not shown: `pip install 'mayavi-sim[rl]'` installs tensorboard; in a checkout: `make rl`"
+        )
         return
     shown = {name: each for name, each in curves.items() if name.startswith(SHOWN_CURVES)}
     if shown:

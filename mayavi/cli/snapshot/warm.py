@@ -45,13 +45,12 @@ def warm(
     missing state raises an error with address and slot.
     """
     from mayavi.errors import SetupError
+    from mayavi.setup_errors import RL_HINT
 
     try:
         from mayavi.rl.training.warming import warm as warmed
     except ModuleNotFoundError as error:
-        raise SetupError(
-            f"environments need {error.name}, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
-        ) from None
+        raise SetupError(f"environments need {error.name}, which is not installed", RL_HINT) from None
     from mayavi.worlds.source import WorldSource
 
     world = WorldSource.named(source, rpc_url=rpc_url, block=block_of(block))

@@ -13,13 +13,14 @@ from mayavi.gym_env.action_checks import numeric_action
 from mayavi.gym_env.episodes import next_episode
 from mayavi.gym_env.roles import Stepped
 from mayavi.gym_env.rows import RowsEnv
+from mayavi.setup_errors import RL_HINT
 
 try:
     from ray.rllib.env.multi_agent_env import MultiAgentEnv
 except ModuleNotFoundError as error:
     raise SetupError(
         f"an environment of several agents needs {error.name}, which is not installed",
-        "`pip install 'mayavi-sim[rl]'` installs it",
+        RL_HINT,
     ) from error
 
 

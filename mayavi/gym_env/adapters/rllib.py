@@ -20,13 +20,12 @@ from typing import Any
 
 from mayavi.errors import SetupError
 from mayavi.gym_env.registry import entry, make_rows, make_single, make_vector
+from mayavi.setup_errors import RL_HINT
 
 try:
     from ray.tune.registry import register_env
 except ModuleNotFoundError as error:
-    raise SetupError(
-        f"this needs {error.name}, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
-    ) from error
+    raise SetupError(f"this needs {error.name}, which is not installed", RL_HINT) from error
 
 
 def environment(name: str, **settings: Any) -> dict[str, Any]:

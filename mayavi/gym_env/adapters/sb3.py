@@ -21,14 +21,13 @@ from mayavi.gym_env.adapters.autoreset import AutoresetRows
 from mayavi.gym_env.adapters.vector import row_infos
 from mayavi.gym_env.registry import check_single_agent, make_rows
 from mayavi.gym_env.rows import Observations, RowsEnv
+from mayavi.setup_errors import RL_HINT
 
 try:
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
 except ModuleNotFoundError as error:
-    raise SetupError(
-        f"this needs {error.name}, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
-    ) from error
+    raise SetupError(f"this needs {error.name}, which is not installed", RL_HINT) from error
 
 Indices = int | Iterable[int] | None
 

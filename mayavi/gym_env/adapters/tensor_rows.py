@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mayavi.errors import SetupError, UsageError
 from mayavi.evm.devices import check_device_name, check_specialised, cuda_devices
 from mayavi.gym_env.registry import entry
+from mayavi.setup_errors import RL_HINT
 
 if TYPE_CHECKING:
     import torch
@@ -93,9 +94,7 @@ def import_torch() -> Any:
     try:
         return import_module("torch")
     except ModuleNotFoundError:
-        raise SetupError(
-            "environments on a device need torch, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
-        ) from None
+        raise SetupError("environments on a device need torch, which is not installed", RL_HINT) from None
 
 
 def table_of(rng: np.random.Generator, count: int) -> list[int]:

@@ -29,6 +29,7 @@ from mayavi.rl.training.cost import MODAL, Rental, charged_until_now
 from mayavi.rl.training.train import train
 from mayavi.rl.training_runs.file_copies import MANIFEST, fetch, mirror, read_manifest
 from mayavi.rl.training_runs.folder import FINISHED, RunFolder
+from mayavi.setup_errors import RL_HINT
 
 APP = "mayavi"
 VOLUME = "mayavi-models"
@@ -172,9 +173,7 @@ def import_modal() -> Any:
     try:
         import modal
     except ModuleNotFoundError:
-        raise SetupError(
-            "training on Modal needs modal, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
-        ) from None
+        raise SetupError("training on Modal needs modal, which is not installed", RL_HINT) from None
     return modal
 
 
@@ -254,7 +253,7 @@ def requirements() -> list[str]:
         except metadata.PackageNotFoundError:
             raise SetupError(
                 f"{name} is needed on Modal and not installed on this machine",
-                "`pip install 'mayavi-sim[rl]'` installs it",
+                RL_HINT,
             ) from None
         pinned.append(f"{name}{extras}=={version}")
     return pinned

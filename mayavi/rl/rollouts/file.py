@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mayavi.errors import RolloutsError, SetupError, UsageError
 from mayavi.rl.training_runs.atomic_files import PARTIAL
+from mayavi.setup_errors import RL_HINT
 
 SCHEMA, VERSION = "mayavi-rollouts", 1
 KEY = b"mayavi"
@@ -189,7 +190,5 @@ def _arrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ModuleNotFoundError:
-        raise SetupError(
-            "rollouts need pyarrow, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
-        ) from None
+        raise SetupError("rollouts need pyarrow, which is not installed", RL_HINT) from None
     return pyarrow, pyarrow.parquet

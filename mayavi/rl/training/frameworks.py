@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 import mayavi
 from mayavi.errors import SetupError
+from mayavi.setup_errors import RL_HINT
 
 PACKAGES = {
     "sb3": ("stable_baselines3", "sb3_contrib"),
@@ -22,7 +23,7 @@ def check_installed(framework: str) -> None:
         if find_spec(package) is None:
             raise SetupError(
                 f"training with {framework} needs {package}, which is not installed",
-                "`pip install 'mayavi-sim[rl]'` installs it",
+                RL_HINT,
             )
 
 

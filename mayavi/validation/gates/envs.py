@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mayavi.errors import MayaviError
+from mayavi.setup_errors import RL_HINT
 from mayavi.validation.gate import GateContext, GateReport, GateSkipped, Progress, Tally
 
 SMALL: Mapping[str, Mapping[str, Any]] = {
@@ -50,9 +51,7 @@ def _require_packages() -> None:
         import ray  # noqa: F401
         import stable_baselines3  # noqa: F401
     except ModuleNotFoundError as error:
-        raise GateSkipped(
-            f"environments need {error.name}, which is not installed", "`pip install 'mayavi-sim[rl]'` installs it"
-        ) from error
+        raise GateSkipped(f"environments need {error.name}, which is not installed", RL_HINT) from error
 
 
 def _difference(check: Any, name: str, settings: Mapping[str, Any]) -> str:
