@@ -141,9 +141,9 @@ class Document:
 
     def _parse_value(self, written: str, shown: str) -> Any:
         try:
-            return _Reader(Document({}, shown, kind=self.kind)).value(written)
+            return _Reader(Document({}, f"'{shown}'", kind=self.kind), is_option=True).value(written)
         except self.kind.error as error:
-            raise UsageError(f"'{shown}': the value is not YAML", error.message) from None
+            raise UsageError(error.message, error.hint) from None
 
     def _resolve(self, path: str, shown: str) -> tuple[Place, Any]:
         """Resolve a dotted path to a place and the mapping or list that contains it; create missing mappings."""
@@ -216,10 +216,14 @@ class Document:
 
 
 class _Reader:
-    """Convert YAML nodes to data and record their positions in the document."""
+    """Convert YAML nodes to data and record their positions in the document.
 
-    def __init__(self, document: Document) -> None:
+    `is_option`: the text is the value of an option, which errors name with a column instead of `file.yaml:12:5`.
+    """
+
+    def __init__(self, document: Document, *, is_option: bool = False) -> None:
         self.document = document
+        self.is_option = is_option
         self.kind = document.kind
         self.left = MOST_VALUES
 
@@ -241,14 +245,21 @@ class _Reader:
             root = compose(text)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            at = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
             problem = (error.problem or "cannot be read").replace("\n", " ")
-            problem = problem.replace("'<stream end>'", "the end of the file")
+            end = "the end of the value" if self.is_option else "the end of the file"
+            problem = problem.replace("'<stream end>'", end)
+            if self.is_option:
+                column = f" at column {mark.column + 1}" if mark else ""
+                message = f"{self.document.origin}: the value is not YAML{column}: {problem}"
+                raise self.kind.error(message, "look at its quotes and brackets") from None
+            at = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
             tab = "\\t" in problem
             hint = "indent with spaces, not tabs" if tab else "look at the indentation, quotes and brackets there"
             raise self.kind.error(f"{self.document.origin}{at}: not YAML: {problem}", hint) from None
         except yaml.YAMLError as error:
             reason = " ".join(str(error).split())
+            if self.is_option:
+                raise self.kind.error(f"{self.document.origin}: the value is not YAML: {reason}") from None
             raise self.kind.error(
                 f"{self.document.origin}: not YAML: {reason}", "save the file as plain text"
             ) from None
@@ -306,6 +317,8 @@ class _Reader:
 
     def _fault(self, node: yaml.Node, message: str, hint: str | None = None) -> UsageError:
         mark = _mark(node)
+        if self.is_option:
+            return self.kind.error(f"{self.document.origin}: {message}, at column {mark.column} of the value", hint)
         return self.kind.error(f"{self.document.origin}:{mark.line}:{mark.column}: {message}", hint)
 
 

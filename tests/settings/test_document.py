@@ -106,7 +106,9 @@ def test_an_override_replaces_one_value_and_is_named_in_errors() -> None:
         ("chain.x=5", "chain is 'ethereum', and nothing is inside it"),
         ("list.99=5", "list is a list of 11"),
         ("list.x=5", "list is a list of 11"),
-        ("agents.bob.count=[1", "the value is not YAML"),
+        ("agents.bob.count=[1", "'--set agents.bob.count=[1': the value is not YAML at column 3: expected"),
+        ("agents.bob.count={a: 1, a: 2}", "': the key 'a' is given twice, at column 8 of the value"),
+        ("agents.bob.count=\x00", "the value is not YAML: "),
     ],
 )
 def test_an_override_that_goes_nowhere_says_so(option: str, message: str) -> None:
