@@ -261,7 +261,7 @@ def known_text(status: TargetStatus) -> str:
 
 def reached_text(status: TargetStatus) -> str:
     """Say that the target is reached, and how repeated looks are accounted for."""
-    return f"{status.target}: {known_text(status)} after {status.runs:,} seeds; intervals allow for repeated looks"
+    return f"{status.target}: {known_text(status)} after {_seeds(status)}; intervals allow for repeated looks"
 
 
 def unreached_text(status: TargetStatus) -> tuple[str, str]:
@@ -277,8 +277,12 @@ def unreached_text(status: TargetStatus) -> tuple[str, str]:
         hint += f"; {about} {status.runs_needed:,} seeds are needed: the same command with --most {status.runs_needed}"
     else:
         hint += "; a larger --most continues"
-    reached = f"{status.target} is not reached with {status.runs:,} seeds (--most {status.most})"
+    reached = f"{status.target} is not reached with {_seeds(status)} (--most {status.most})"
     return f"{reached}: {known_text(status)}", hint
+
+
+def _seeds(status: TargetStatus) -> str:
+    return f"{status.runs:,} {'seed' if status.runs == 1 else 'seeds'}"
 
 
 def print_grid(found: Sweep) -> None:

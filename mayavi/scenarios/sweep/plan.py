@@ -84,10 +84,13 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         first, colon, end = (each.strip() for each in part.partition(":"))
         if not all(each.isascii() and each.isdigit() for each in ([first, end] if colon else [first])):
-            raise UsageError(f"'{part.strip()}' names no seeds", how)
+            negative = any(each[:1] == "-" and each[1:].isdigit() for each in (first, end))
+            why = ": seeds are not negative" if negative else ""
+            raise UsageError(f"'{part.strip()}' names no seeds{why}", how)
         start, stop = int(first), int(end) if colon else int(first) + 1
         if start >= stop:
-            raise UsageError(f"'{part.strip()}' holds no seed: it ends before it begins", how)
+            ends = "where" if start == stop else "before"
+            raise UsageError(f"'{part.strip()}' holds no seed: it ends {ends} it begins", how)
         if stop - start > TASK_LIMIT:
             raise UsageError(f"{stop - start:,} seeds are more than a sweep holds", f"at most {TASK_LIMIT:,}")
         seeds += range(start, stop)

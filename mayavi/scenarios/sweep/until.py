@@ -130,7 +130,10 @@ def parse_target(text: str) -> Target:
 def check_most(most: int, start: int) -> int:
     """Return the budget `most`; raise `UsageError` if it is smaller than the number of starting seeds."""
     if most < start:
-        raise UsageError(f"a budget of {most} runs is less than the {start:,} seeds to start with", "raise --most")
+        raise UsageError(
+            f"--most {most} is less than the {start:,} {'seed' if start == 1 else 'seeds'} to start with",
+            "--most is the largest number of seeds: raise it, or start with fewer --seeds",
+        )
     return most
 
 

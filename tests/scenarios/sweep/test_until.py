@@ -155,7 +155,7 @@ def test_a_sweep_goes_on_until_its_target_and_repeats_no_run(tmp_path: Path) -> 
 
 
 def test_budgets_and_seeds_that_cannot_be_are_refused() -> None:
-    with pytest.raises(UsageError, match="budget of 3 runs is less than the 4 seeds"):
+    with pytest.raises(UsageError, match="--most 3 is less than the 4 seeds to start with"):
         mayavi.sweep("depeg_cascade", seeds="0:4", until="VaR ±10%", most=3)
     with pytest.raises(UsageError, match="a budget without a target"):
         mayavi.sweep("depeg_cascade", seeds="0:4", most=3)
