@@ -95,7 +95,7 @@ def test_a_real_market_from_one_file_and_from_columns(run_mayavi, past: Path) ->
             "unknown training run 'nobody'",
             "`mayavi train` makes one",
         ),
-        (("rwa", "--episodes", "0"), 2, "a backtest of 0 episodes is none", "from one to"),
+        (("rwa", "--episodes", "0"), 2, "a backtest cannot play 0 episodes", "from 1 to"),
         (("rwa", "--min-distinct", "1"), 2, "a minimum of 1 distinct trajectories is too low", "at least 2"),
         (("rwa", "--against", "momentun", "--episodes", "2"), 2, "unknown strategy 'momentun'", "mean 'momentum'?"),
         (("rwa", "--split", "tst"), 2, "unknown split 'tst'", "did you mean 'test'?"),
@@ -115,6 +115,7 @@ def test_a_real_market_from_one_file_and_from_columns(run_mayavi, past: Path) ->
         (("rwa", "--set", "horizon"), 2, "'--set horizon' does not set anything", "`--set KEY=VALUE`"),
         (("rwa", "--set", "split=train"), 2, "does not choose the split", "`--split train`"),
         (("rwa", "--set", "begin=2024-01-01"), 2, "error: begin and end choose a part of a file", ""),
+        (("rwa", "--simulated", "--seed", "-1"), 2, "seed -1 is out of range", "a seed is from 0 to 2**63 - 1"),
         (("rwa", "--threads", "0"), 2, "0 threads do nothing", "at least one"),
     ],
 )

@@ -25,6 +25,7 @@ from mayavi.rl.evaluation.comparison import pooled_name
 from mayavi.rl.evaluation.play import Progress, Strategy
 from mayavi.rl.evaluation.strategies import OPTIMUM, RandomPlay, Trained, baseline, check_strategies
 from mayavi.rl.evaluation.verdict import MINIMUM_DISTINCT, Verdict, check_minimum, judged
+from mayavi.sim.world_state import checked_seed
 from mayavi.statistics.block_means import block_count, estimate_over_blocks
 from mayavi.statistics.bootstrap import Bootstrap
 from mayavi.statistics.estimate import Estimate
@@ -61,6 +62,7 @@ class BacktestSettings:
             )
         if type(self.block_hours) is not int or self.block_hours < 1:
             raise UsageError(f"blocks of {self.block_hours} hours hold nothing", "an hour at least; a week is 168")
+        checked_seed(self.seed)
         check_minimum(self.minimum_distinct)
 
 
