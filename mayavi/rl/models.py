@@ -19,7 +19,7 @@ from mayavi.rl.policy_loading import load_policy
 from mayavi.rl.spaces import describe_space
 from mayavi.rl.training import global_rng
 from mayavi.rl.training_runs.checkpoints import MANIFEST, Checkpoint, read_checkpoint
-from mayavi.rl.training_runs.folder import BEST, RunFolder, find_run, models_path
+from mayavi.rl.training_runs.folder import BEST, FAILED, INTERRUPTED, RunFolder, find_run, models_path
 
 if TYPE_CHECKING:
     from mayavi.gym_env.rows import RowsEnv
@@ -75,9 +75,7 @@ class Model:
             return self._best()
         found = self.checkpoints()
         if not found:
-            raise CheckpointError(
-                f"run {self.run_id} has no checkpoint yet", "wait for the first, or train with checkpoint_every_s=10"
-            )
+            raise self._no_checkpoint()
         if named is None:
             return found[-1]
         for each in found:
@@ -85,6 +83,19 @@ class Model:
                 return each
         names = [each.name for each in found] + [BEST] * self.folder.best_path.is_dir()
         raise UsageError(f"run {self.run_id} has no checkpoint '{named}'", f"it has {', '.join(names)}")
+
+    def _no_checkpoint(self) -> CheckpointError:
+        """Error for a training without checkpoints, by its status."""
+        status = self.folder.read()["status"]  # as it is now: a training goes on while its record is kept here
+        if status in {FAILED, INTERRUPTED}:
+            how = "failed" if status == FAILED else "was interrupted"
+            return CheckpointError(
+                f"run {self.run_id} has no checkpoint: its training {how} before the first",
+                f"`mayavi train --resume {self.run_id}` begins it again, or train a new one",
+            )
+        return CheckpointError(
+            f"run {self.run_id} has no checkpoint yet", "wait for the first, or train with checkpoint_every_s=10"
+        )
 
     def policy(self, checkpoint: str | int | Checkpoint | None = None, *, role: str | None = None) -> Policy:
         """Load the policy of a checkpoint on the CPU. `role` names one of a market's."""
