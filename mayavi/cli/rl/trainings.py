@@ -16,7 +16,7 @@ from mayavi.errors import UsageError
 if TYPE_CHECKING:
     from mayavi.rl.training_runs.catalogue import Training
 
-app = command_group("List, show, compare and remove stored trainings.")
+app = command_group("Stored trainings: list, show, diff, rm.")
 
 TrainingArgument = Annotated[
     str,

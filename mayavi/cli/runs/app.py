@@ -1,4 +1,4 @@
-"""`mayavi runs`: list, show, compare, explain, export and remove stored runs."""
+"""`mayavi runs`: list, inspect, compare, export and delete stored runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mayavi.errors import UsageError
 if TYPE_CHECKING:
     from mayavi.sim.store import Store
 
-app = command_group("List, show, compare, explain, export and remove stored runs.")
+app = command_group("Stored runs: list, show, accounts, diff, explain, export, rm.")
 
 RunArgument = Annotated[
     str,
