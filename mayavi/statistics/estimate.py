@@ -57,7 +57,7 @@ class Estimate:
         bound = "an interval" if self.low is self.high else "an upper bound" if self.high is None else "a lower bound"
         about = "about " if self.low is self.high else ""
         if self.runs_needed is None:
-            return f"{unit} with different outcomes are needed for {bound}"
+            return f"{unit} with other outcomes are needed for {bound}"
         return f"{about}{self.runs_needed:,} {unit} are needed for {bound}"
 
 

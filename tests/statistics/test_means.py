@@ -53,7 +53,7 @@ def test_a_figure_that_is_nearly_always_zero_says_how_many_runs_it_needs() -> No
 def test_equal_values_have_no_interval_and_nobody_knows_how_many_it_takes() -> None:
     same = estimate_mean([3.0] * 100)
     assert (same.value, same.low, same.high, same.runs_needed) == (3.0, None, None, None)
-    assert same.missing() == "runs with different outcomes are needed for an interval"
+    assert same.missing() == "runs with other outcomes are needed for an interval"
 
 
 def test_a_single_outlier_that_is_most_of_the_spread_is_too_skewed() -> None:

@@ -52,21 +52,21 @@ def judged(
     windows of one history.
     """
     one, many = of
-    if distinct < minimum:
+    if distinct < minimum:  # published bundles hold these reasons: other words would make them fail to verify
         every = f"{episodes:,} {f'{many} are' if episodes != 1 else f'{one} is'}"
         if distinct == independent and independent < episodes:
             fit = f"{independent:,} fit side by side" if independent != 1 else "one fits"
             return Verdict(
                 "saturated",
                 f"{every} windows of one history, into which {fit}, and a claim needs {minimum:,}:"
-                " overlapping windows add no evidence",
+                " windows that overlap are no new evidence",
             )
         if distinct == episodes:
             return Verdict("saturated", f"{every} too few: a claim needs {minimum:,} distinct trajectories")
         played = "1 distinct trajectory" if distinct == 1 else f"{distinct:,} distinct trajectories"
         return Verdict(
             "saturated",
-            f"{every} {played}, and a claim needs {minimum:,}: repeating a trajectory adds no evidence",
+            f"{every} {played}, and a claim needs {minimum:,}: the same course of events again is no new evidence",
         )
     if equal == episodes:
         return Verdict(

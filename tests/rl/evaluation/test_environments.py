@@ -84,8 +84,8 @@ def test_windows_of_one_history_that_overlap_are_no_evidence(tmp_path: Path) -> 
     (compared,) = document["comparisons"]
     assert (compared["verdict"], compared["distinct_pairs"]) == ("saturated", 3)
     assert compared["reason"] == (
-        "120 episodes are windows of one history, into which 3 fit side by side, and a claim needs 20: overlapping "
-        "windows add no evidence"
+        "120 episodes are windows of one history, into which 3 fit side by side, and a claim needs 20: windows that "
+        "overlap are no new evidence"
     )
     short = evaluate_baselines("rwa", ["equal_weight", "meth_only"], settings, config=told | {"horizon": 12})
     of_each = short["comparisons"][0]

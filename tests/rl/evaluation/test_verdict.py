@@ -35,7 +35,8 @@ def test_no_claim_from_too_few_trajectories_however_clear_the_difference() -> No
     seed = of(1.0, 1.0, episodes=32, distinct=1)
     assert seed.word == "saturated"
     assert seed.reason == (
-        "32 episodes are 1 distinct trajectory, and a claim needs 20: repeating a trajectory adds no evidence"
+        "32 episodes are 1 distinct trajectory, and a claim needs 20:"
+        " the same course of events again is no new evidence"
     )
     few = of(1.0, 2.0, episodes=8, distinct=8)
     assert (few.word, few.reason) == ("saturated", "8 episodes are too few: a claim needs 20 distinct trajectories")
