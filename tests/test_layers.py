@@ -44,7 +44,8 @@ def test_the_kernel_is_imported_by_evm_and_by_what_must_have_the_same_bits_every
         if "_kernel" in (text := path.read_text(encoding="utf-8"))
         and any(name == "mayavi._kernel" or name.startswith("mayavi._kernel.") for name in imported_modules(text))
     }
-    assert {each for each in users if not each.startswith("evm/")} == {"numerics/portable.py", "numerics/streams.py"}
+    others = {each for each in users if not each.startswith("evm/")}
+    assert others == {"numerics/portable.py", "numerics/streams.py", "records/figures.py", "records/parquet.py"}
 
 
 KNOWS_CONTRACTS = ("evm/abi/", "protocols/", "validation/contracts/", "worlds/")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from mayavi.sim.rows import Row, RowsDigest
+from mayavi.sim.rows import Row
+from mayavi.sim.rows_digest import RowsDigest
 from mayavi.sim.store.database.row_conversion import MADE
 from mayavi.sim.store.database.views import reading
 

@@ -16,6 +16,7 @@ mod native;
 mod outcomes;
 mod paths;
 mod proofs;
+mod records;
 mod rows;
 mod seeding;
 mod specialise;
@@ -97,6 +98,10 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device::binding::DeviceCode>()?;
     module.add_class::<device::fleet::DeviceFleet>()?;
     module.add_class::<paths::PathRecorder>()?;
+    module.add_class::<records::figures::FigureNames>()?;
+    module.add_class::<records::figures::Figures>()?;
+    module.add_class::<records::snapshots::SnapshotColumns>()?;
+    module.add_function(wrap_pyfunction!(records::parquet_columns::parquet_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(device::binding::cuda_devices, module)?)?;
     module.add_function(wrap_pyfunction!(device::binding::open_device, module)?)?;
     module.add_function(wrap_pyfunction!(device::binding::compile_kernel, module)?)?;

@@ -9,7 +9,7 @@ from typing import Literal
 from mayavi.numerics import portable
 from mayavi.scenario_env.own_figures import Value
 from mayavi.scenarios.models.learner import LAST_ACTION, Observed
-from mayavi.sim.market_figures import number
+from mayavi.sim.figure_table import number
 
 Form = Literal["value", "log", "change", "since_start"]
 _RATIOS = ("ray", "wad", "bps")

@@ -8,7 +8,7 @@ from mayavi.errors import UsageError
 from mayavi.scenario_env.observations import plain
 from mayavi.scenario_env.own_figures import Value
 from mayavi.scenarios.models.learner import End, RewardTerm
-from mayavi.sim.market_figures import number
+from mayavi.sim.figure_table import number
 
 Figures = Mapping[str, Value]
 

@@ -13,13 +13,13 @@ from mayavi.sim.rows import (
     AccountRow,
     ActionRow,
     KpiRow,
-    RowsDigest,
     RunCounts,
     RunEnd,
     RunInfo,
     SnapshotRow,
     canonical,
 )
+from mayavi.sim.rows_digest import RowsDigest
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork

@@ -3,12 +3,12 @@ from .agent_blocks import AgentBlock as AgentBlock
 from .claims import aave_claims as aave_claims
 from .claims import compound_claims as compound_claims
 from .claims import curve_claims as curve_claims
+from .figure_table import Figure as Figure
 from .hooks import Hook as Hook
 from .market_figures import AaveFigures as AaveFigures
 from .market_figures import CompoundFigures as CompoundFigures
 from .market_figures import CurveFigures as CurveFigures
 from .market_figures import FeedFigures as FeedFigures
-from .market_figures import Figure as Figure
 from .market_figures import OutsidePrices as OutsidePrices
 from .market_figures import Reader as Reader
 from .market_figures import UniswapFigures as UniswapFigures

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mayavi.evm.abi.erc20 import BALANCE_OF, TOTAL_SUPPLY
@@ -18,6 +18,7 @@ from mayavi.evm.units import RAY, WAD
 from mayavi.protocols.aave.market import AaveV3
 from mayavi.protocols.chainlink.price_feed import PriceFeed
 from mayavi.protocols.tokens import Erc20
+from mayavi.sim.figure_table import Figure, FigureTable, TableNames, table_names
 
 if TYPE_CHECKING:
     from mayavi.protocols.compound.market import CompoundV3
@@ -27,35 +28,6 @@ if TYPE_CHECKING:
 
 Call = tuple[bytes, bytes]
 """Address of a contract, and calldata."""
-_SCALES = {"ray": 27, "wad": 18, "usd_e8": 8, "eth_e8": 8, "bps": 4}
-
-
-class Figure(NamedTuple):
-    """One figure: subject, metric, exact value and unit."""
-
-    subject: str
-    metric: str
-    value: int
-    unit: str
-
-
-figure: Callable[[tuple[str, str, int, str]], Figure] = partial(tuple.__new__, Figure)
-"""Build a `Figure` from a tuple of its values; faster than `Figure(…)`, for dozens of figures after every step."""
-
-
-def number(value: int, unit: str) -> float:
-    """Scale `value` by its unit: a `ray` of 10**27 is 1.0. Units `e6`, `e18` … are a token's smallest units."""
-    exact: float = value / unit_size(unit)
-    return exact
-
-
-@cache
-def unit_size(unit: str) -> int:
-    """Return the scale of a unit: 10**27 for `ray`, 10**6 for `e6`, 1 for `count`."""
-    scale = _SCALES.get(unit)
-    if scale is None:
-        scale = int(unit[1:]) if unit[:1] == "e" and unit[1:].isdigit() else 0
-    return int(10**scale)
 
 
 class Reader(Protocol):
@@ -73,7 +45,7 @@ class BatchReader:
         del world
         return ()
 
-    def figures_of(self, world: WorldState, outputs: Sequence[bytes | None]) -> list[Figure] | None:
+    def figures_of(self, world: WorldState, outputs: Sequence[bytes | None]) -> FigureTable | None:
         """Compute the figures from `outputs` and the step alone, so that runs with equal outputs share them.
 
         None if an output is missing or malformed; `read` then raises the reason.
@@ -111,6 +83,7 @@ class AaveFigures(BatchReader):
 
     def __init__(self, market: AaveV3, assets: Sequence[str] | None = None) -> None:
         self.market, self.name = market, market.prefix
+        self._known_names: dict[tuple[bool, ...], TableNames] = {}
         self._oracle: Any = market.oracle
         chosen = None if assets is None else tuple(assets)
         # Read eagerly: runs that start in the same world share reads made before their first write.
@@ -152,7 +125,7 @@ class AaveFigures(BatchReader):
         answers = self.market.fork.call_many(self._oracle.address, calls, check=False)
         return [int.from_bytes(answer) if answer else 0 for answer in answers]
 
-    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> list[Figure]:
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> FigureTable:
         """Read the figures of each reserve, then the totals of the market."""
         del worth
         fork, reserves = world.fork, self._reserves
@@ -172,7 +145,7 @@ class AaveFigures(BatchReader):
         amounts = (call for each in reserves for call in each.amounts)
         return (*((pool, each.data) for each in reserves), *((oracle, each.price) for each in reserves), *amounts)
 
-    def figures_of(self, world: WorldState, outputs: Sequence[bytes | None]) -> list[Figure] | None:
+    def figures_of(self, world: WorldState, outputs: Sequence[bytes | None]) -> FigureTable | None:
         """Return the figures of each reserve, then the totals of the market.
 
         Tokens without an oracle price are allowed.
@@ -189,34 +162,51 @@ class AaveFigures(BatchReader):
 
     def _figures(
         self, outputs: Sequence[bytes | None], prices: Sequence[int], amounts: Sequence[Sequence[int]]
-    ) -> list[Figure]:
+    ) -> FigureTable:
         """Return the figures of reserves with these data, prices, and outputs of their `amounts`."""
         supply_rate, borrow_rate = (slice(32 * word, 32 * word + 32) for word in self.market.rate_words)
-        totals = {"supplied": 0, "borrowed": 0, "tvl": 0}
-        figures = []
+        all_supplied = all_borrowed = held = 0
+        values: list[int] = []
         for each, data, price, (supplied, available, *rest) in zip(
             self._reserves, outputs, prices, amounts, strict=True
         ):
-            subject, unit = each.subject, each.unit
-            deficit = rest.pop() if each.has_deficit else None
+            deficit = [rest.pop()] if each.has_deficit else []
             borrowed = sum(rest)
             total = borrowed + available
             assert data is not None
-            figures += [
-                figure((subject, "supplied", supplied, unit)),
-                figure((subject, "borrowed", borrowed, unit)),
-                figure((subject, "available", available, unit)),
-                figure((subject, "utilisation", borrowed * RAY // total if total else 0, "ray")),
-                figure((subject, "supply_rate", int.from_bytes(data[supply_rate]), "ray")),
-                figure((subject, "borrow_rate", int.from_bytes(data[borrow_rate]), "ray")),
-            ]
-            if deficit is not None:
-                figures.append(figure((subject, "deficit", deficit, unit)))
+            utilisation = borrowed * RAY // total if total else 0
+            rates = int.from_bytes(data[supply_rate]), int.from_bytes(data[borrow_rate])
+            values += [supplied, borrowed, available, utilisation, *rates, *deficit]
             if price:
-                figures.append(figure((subject, "price", price, "usd_e8")))
-                for name, amount in (("supplied", supplied), ("borrowed", borrowed), ("tvl", available)):
-                    totals[name] += amount * price // each.whole
-        return [*figures, *(figure((self.name, name, value, "usd_e8")) for name, value in totals.items())]
+                values.append(price)
+                all_supplied += supplied * price // each.whole
+                all_borrowed += borrowed * price // each.whole
+                held += available * price // each.whole
+        return FigureTable(self._names(tuple(map(bool, prices))), [*values, all_supplied, all_borrowed, held])
+
+    def _names(self, priced: tuple[bool, ...]) -> TableNames:
+        """Return the names of the figures where these reserves have a price."""
+        known = self._known_names.get(priced)
+        if known is None:
+            listed: list[tuple[str, str, str]] = []
+            for each, has_price in zip(self._reserves, priced, strict=True):
+                units = _RESERVE_UNITS | ({"deficit": ""} if each.has_deficit else {})
+                units |= {"price": "usd_e8"} if has_price else {}
+                listed += [(each.subject, metric, unit or each.unit) for metric, unit in units.items()]
+            listed += [(self.name, metric, "usd_e8") for metric in ("supplied", "borrowed", "tvl")]
+            known = self._known_names[priced] = table_names(*zip(*listed, strict=True))
+        return known
+
+
+_RESERVE_UNITS = {
+    "supplied": "",
+    "borrowed": "",
+    "available": "",
+    "utilisation": "ray",
+    "supply_rate": "ray",
+    "borrow_rate": "ray",
+}
+"""Units of a reserve's figures; an empty one is the unit of its token."""
 
 
 class CompoundFigures:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from itertools import repeat
 from typing import TYPE_CHECKING
 
 from mayavi.errors import UsageError
+from mayavi.sim.figure_table import FigureIndex, FigureTable, number
 from mayavi.sim.hooks import Hook
-from mayavi.sim.market_figures import AaveFigures, BatchReader, CurveFigures, Figure, Reader, UniswapFigures, unit_size
-from mayavi.sim.rows import ActionRow, SnapshotRow, share_line, snapshot_row
+from mayavi.sim.market_figures import AaveFigures, BatchReader, CurveFigures, Reader, UniswapFigures
+from mayavi.sim.rows import ActionRow, SnapshotRow
+from mayavi.sim.snapshot_rows import FigureRows, Moment, SnapshotRows
 
 if TYPE_CHECKING:
     from mayavi.sim.world_state import WorldState
@@ -29,11 +29,9 @@ class MarketSnapshotHook(Hook):
         if every < 1:
             raise UsageError(f"a snapshot every {every} steps is not possible", "give at least 1")
         self.readers, self.every, self.last = tuple(readers), every, last
-        self.first: dict[tuple[str, str], Figure] = {}
-        self._figures: list[Figure] = []
-        self._latest: dict[tuple[str, str], Figure] | None = None
+        self.first, self.latest = FigureIndex(), FigureIndex()
         self._tokens: list[bytes] | None = None
-        self._known: tuple[int, Mapping[BatchReader, list[Figure]]] = -1, {}
+        self._known: tuple[int, Mapping[BatchReader, FigureTable]] = -1, {}
 
     def after_step(self, world: WorldState, actions: Sequence[ActionRow]) -> Iterable[SnapshotRow]:
         """Read all figures and return them as rows."""
@@ -43,32 +41,22 @@ class MarketSnapshotHook(Hook):
         marker, known = self._known
         if marker != world.fork.marker:
             known = {}
-        worth, figures = self._prices().get, list[Figure]()
+        worth, tables = self._prices().get, list[FigureTable]()
         for reader in self.readers:
             read = known.get(reader) if isinstance(reader, BatchReader) else None
-            figures += reader.read(world, worth) if read is None else read
-        self._figures, self._latest = figures, None
+            tables.append(FigureTable.of(reader.read(world, worth)) if read is None else read)
+        self.latest = FigureIndex(tables)
         self.first = self.first or self.latest
-        rows = _shared_rows if known else _rows
-        return rows((world.step, world.fork.block_number, world.fork.timestamp), figures)
+        moment = world.step, world.fork.block_number, world.fork.timestamp
+        return SnapshotRows([_rows(moment, table) for table in tables])
 
     def is_due(self, world: WorldState) -> bool:
         """Whether figures are read after this step."""
         return not (world.step + 1) % self.every or world.step == self.last
 
-    def take(self, marker: int, known: Mapping[BatchReader, list[Figure]]) -> None:
-        """Use `known` instead of reading these figures, while the fork's marker equals `marker`.
-
-        Interleaved runs share the rows of equal figures.
-        """
+    def take(self, marker: int, known: Mapping[BatchReader, FigureTable]) -> None:
+        """Use `known` instead of reading these figures, while the fork's marker equals `marker`."""
         self._known = marker, known
-
-    @property
-    def latest(self) -> dict[tuple[str, str], Figure]:
-        """Latest figures by subject and metric; indexed on first use."""
-        if self._latest is None:
-            self._latest = {(figure.subject, figure.metric): figure for figure in self._figures}
-        return self._latest
 
     def _prices(self) -> dict[bytes, int]:
         market = next((reader for reader in self.readers if isinstance(reader, AaveFigures)), None)
@@ -78,43 +66,12 @@ class MarketSnapshotHook(Hook):
         return market.prices_usd_e8(self._tokens) if market and self._tokens else {}
 
 
-def _rows(moment: tuple[int, int, int], figures: list[Figure]) -> list[SnapshotRow]:
-    """Return the rows of all figures, built column by column, which is faster than one by one."""
-    if not figures:
-        return []
-    subjects, metrics, values, units = zip(*figures, strict=True)
-    texts, numbers = zip(*map(_scaled, values, units), strict=True)
-    columns = (*map(repeat, moment), subjects, metrics, texts, numbers, units)
-    return list(map(snapshot_row, zip(*columns)))  # noqa: B905  # repeats do not end
-
-
-@lru_cache(maxsize=1 << 14, typed=True)
-def _scaled(value: int, unit: str) -> tuple[str, float]:
-    """Return a figure as text and as a number; nine of ten figures of a sweep repeat earlier ones."""
-    return str(value), value / unit_size(unit)
-
-
-def _shared_rows(moment: tuple[int, int, int], figures: list[Figure]) -> list[SnapshotRow]:
-    """Return the rows of `_rows`; interleaved runs share equal rows, and their lines of the digest."""
-    known = _rows_of(moment)
-    exact = (known.get(each) if type(each.value) is int else None for each in figures)  # True is equal to 1
-    return [row or _shared_row(moment, each, known) for row, each in zip(exact, figures, strict=True)]
-
-
-def _shared_row(moment: tuple[int, int, int], figure: Figure, known: dict[Figure, SnapshotRow]) -> SnapshotRow:
-    (row,) = _rows(moment, [figure])
-    if type(figure.value) is int and len(known) < _MOST_ROWS:
-        known[figure] = row
-        share_line(row)
-    return row
-
-
-@lru_cache(maxsize=8)
-def _rows_of(moment: tuple[int, int, int]) -> dict[Figure, SnapshotRow]:
-    """Return the shared rows of a moment, by figure."""
-    del moment
-    return {}
-
-
-_MOST_ROWS = 1 << 12
-"""Most shared rows of one moment."""
+def _rows(moment: Moment, table: FigureTable) -> FigureRows | list[SnapshotRow]:
+    """Return figures as rows: of a table, or one by one if a value is no plain integer."""
+    try:
+        return FigureRows(moment, table)
+    except TypeError:
+        rows = ((each, number(each.value, each.unit)) for each in table)
+        return [
+            SnapshotRow(*moment, each.subject, each.metric, str(each.value), scaled, each.unit) for each, scaled in rows
+        ]

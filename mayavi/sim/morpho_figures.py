@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mayavi.protocols.tokens import Erc20
-from mayavi.sim.market_figures import Figure
+from mayavi.sim.figure_table import Figure
 
 if TYPE_CHECKING:
     from mayavi.protocols.morpho.market import MorphoMarket

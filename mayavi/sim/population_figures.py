@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from mayavi.evm.address import Addresses
 from mayavi.evm.units import WAD
 from mayavi.protocols.aave.account_data import AccountData
 from mayavi.protocols.aave.market import AaveV3
-from mayavi.sim.market_figures import BatchReader, Call, Figure, figure
+from mayavi.sim.figure_table import FigureTable, TableNames, table_names
+from mayavi.sim.market_figures import BatchReader, Call
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +45,7 @@ class PopulationFigures(BatchReader):
         self._calls: tuple[Call, ...] | None = None
         self.unit = "eth_e8" if not isinstance(market, AaveV3) and market.quote == "ETH" else "usd_e8"
 
-    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> list[Figure]:
+    def read(self, world: WorldState, worth: Callable[[bytes], int | None]) -> FigureTable:
         """Read the figures of the population, then of single accounts."""
         del worth
         columns = self.columns(world)
@@ -62,7 +64,7 @@ class PopulationFigures(BatchReader):
                 self._calls = tuple((pool.address, encode(place)) for place in self._addresses(world))
         return self._calls
 
-    def figures_of(self, world: WorldState, outputs: Sequence[bytes | None]) -> list[Figure] | None:
+    def figures_of(self, world: WorldState, outputs: Sequence[bytes | None]) -> FigureTable | None:
         """Return the figures of the population, then of single accounts; None if an account was not read."""
         size = 32 * len(AccountData._fields)
         rows = [output for output in outputs if output is not None and len(output) >= size]
@@ -71,28 +73,25 @@ class PopulationFigures(BatchReader):
         listed = [[min(int.from_bytes(row[at : at + 32]), _MOST) for row in rows] for at in _COLUMNS]
         return self._figures(world, _summary_of_few(*listed), listed)
 
-    def _figures(
-        self, world: WorldState, summary: tuple[list[int], int | None], columns: Sequence[Any]
-    ) -> list[Figure]:
+    def _figures(self, world: WorldState, summary: tuple[list[int], int | None], columns: Sequence[Any]) -> FigureTable:
         """Return the figures of a summary, then those of single accounts."""
-        values, lowest = summary
-        figures = [figure((self.name, "accounts", len(self.accounts), "count"))]
-        figures += [
-            figure((self.name, metric, value, self.unit if metric in _VALUES else "count"))
-            for metric, value in zip(_SUMMED, values, strict=True)
-        ]
-        if lowest is not None:
-            figures.append(figure((self.name, "health_factor_lowest", lowest, "wad")))
+        summed, lowest = summary
+        values = [len(self.accounts), *summed] if lowest is None else [len(self.accounts), *summed, lowest]
         named = self.accounts if world.step < 0 else self.traced
-        if named:
-            collateral, debt, factors = (each if isinstance(each, list) else each.tolist() for each in columns)
-        for account in named:
-            row = self._rows[account]
-            figures.append(figure((account, "collateral", collateral[row], self.unit)))
-            figures.append(figure((account, "debt", debt[row], self.unit)))
-            if debt[row]:
-                figures.append(figure((account, "health_factor", factors[row], "wad")))
-        return figures
+        if not named:
+            return FigureTable(self._names(named, (), is_owed=lowest is not None), values)
+        rows = zip(*(each if isinstance(each, list) else each.tolist() for each in columns), strict=True)
+        chosen = list(rows)
+        if named is not self.accounts:
+            chosen = [chosen[self._rows[account]] for account in named]
+        owing = tuple([debt > 0 for _, debt, _ in chosen])
+        for collateral, debt, factor in chosen:
+            values += (collateral, debt, factor) if debt else (collateral, debt)
+        return FigureTable(self._names(named, owing, is_owed=lowest is not None), values)
+
+    def _names(self, named: tuple[str, ...], owing: tuple[bool, ...], *, is_owed: bool) -> TableNames:
+        """Return the names of the figures of these accounts, of which some have debt; `is_owed`: some account has."""
+        return _population_names(self.name, self.unit, named, owing, is_owed=is_owed)
 
     def columns(self, world: WorldState) -> tuple[Any, Any, Any]:
         """Return collateral, debt and health factor of all accounts as arrays of 64-bit integers."""
@@ -114,6 +113,20 @@ class PopulationFigures(BatchReader):
         if not self._places:
             self._places = Addresses(world.address(name) for name in self.accounts)
         return self._places
+
+
+@lru_cache(maxsize=256)
+def _population_names(
+    name: str, unit: str, named: tuple[str, ...], owing: tuple[bool, ...], *, is_owed: bool
+) -> TableNames:
+    units = {"accounts": "count"} | {metric: unit if metric in _VALUES else "count" for metric in _SUMMED}
+    units |= {"health_factor_lowest": "wad"} if is_owed else {}
+    listed = [(name, metric, each) for metric, each in units.items()]
+    for account, owes in zip(named, owing, strict=True):
+        listed += [(account, "collateral", unit), (account, "debt", unit)]
+        if owes:
+            listed.append((account, "health_factor", "wad"))
+    return table_names(*zip(*listed, strict=True))
 
 
 _BOUND_INTS = [bound * WAD // 100 for bound in PopulationFigures.BOUNDS]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mayavi.sim.rows import ActionRow, Recorder, RunEnd, RunInfo, SnapshotRow
 
 
@@ -18,7 +20,7 @@ class MemoryRecorder:
         """Start a run."""
         self.info = info
 
-    def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
+    def record(self, actions: list[ActionRow], snapshots: Sequence[SnapshotRow]) -> None:
         """Keep the rows of one step."""
         self.actions += actions
         self.snapshots += snapshots
@@ -33,14 +35,14 @@ class StepBuffer:
 
     def __init__(self) -> None:
         self.info: RunInfo | None = None
-        self.steps: list[tuple[list[ActionRow], list[SnapshotRow]]] = []
+        self.steps: list[tuple[list[ActionRow], Sequence[SnapshotRow]]] = []
         self.ended: RunEnd | None = None
 
     def begin(self, info: RunInfo) -> None:
         """Start a run."""
         self.info = info
 
-    def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
+    def record(self, actions: list[ActionRow], snapshots: Sequence[SnapshotRow]) -> None:
         """Keep the rows of one step."""
         self.steps.append((actions, snapshots))
 

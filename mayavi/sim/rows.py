@@ -1,19 +1,15 @@
-"""Rows of a run: actions, market figures, KPIs and final accounts, and the digest that identifies them.
+"""Rows of a run: actions, market figures, KPIs and final accounts.
 
-Integers that may exceed 64 bits are decimal text. The digest covers what happened, not when or where it was computed:
-the same scenario and seed give the same digest on every machine.
+Integers that may exceed 64 bits are decimal text.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from functools import lru_cache, partial
+from dataclasses import asdict, dataclass, field
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
-from math import isfinite
-from operator import attrgetter, index
+from operator import index
 from typing import Any, Literal, NamedTuple, Protocol
 
 from mayavi.agents.base import Details
@@ -65,12 +61,6 @@ class SnapshotRow(NamedTuple):
     """`ray`, `usd_e8`, `wad`, `count`, `wei` …"""
 
 
-snapshot_row: Callable[[tuple[int, int, int, str, str, str, float, str]], SnapshotRow] = partial(
-    tuple.__new__, SnapshotRow
-)
-"""A row of its values, without a call of Python's own: a run has thousands."""
-
-
 @dataclass(frozen=True, slots=True)
 class KpiRow:
     """One figure of the whole run."""
@@ -112,30 +102,6 @@ Row = ActionRow | SnapshotRow | KpiRow | AccountRow
 def row_fields(row: Row) -> dict[str, Any]:
     """Return the fields of a row by name, in order."""
     return row._asdict() if isinstance(row, SnapshotRow) else asdict(row)
-
-
-class RowsDigest:
-    """SHA-256 over rows in the order they were produced."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-
-    def add(self, rows: Iterable[Row]) -> None:
-        """Hash more rows."""
-        listed = list(rows)
-        text = _snapshot_lines(listed) if {*map(type, listed)} == {SnapshotRow} else None  # type: ignore[arg-type]
-        if text is None:
-            lines: list[str] = []
-            for row in listed:
-                kind = type(row)
-                lines += _parts([kind.__name__, *_values[kind](row)], 0)
-                lines.append("\n")
-            text = "".join(lines)
-        self._hash.update(text.encode())
-
-    def hexdigest(self) -> str:
-        """Return the digest of all rows added so far."""
-        return self._hash.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +163,7 @@ class Recorder(Protocol):
     def begin(self, info: RunInfo) -> None:
         """Start a run."""
 
-    def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
+    def record(self, actions: list[ActionRow], snapshots: Sequence[SnapshotRow]) -> None:
         """Store the rows of one step."""
 
     def end(self, end: RunEnd) -> None:
@@ -221,7 +187,7 @@ def _exact(value: object) -> object:
     return str(index(value))  # type: ignore[arg-type]  # NumPy integers; other types raise TypeError
 
 
-def _json_parts(*, sort_keys: bool) -> Callable[[Any, int], Iterable[str]]:
+def json_parts(*, sort_keys: bool) -> Callable[[Any, int], Iterable[str]]:
     """Return an encoder that is made once, where `JSONEncoder.encode` makes one for each value."""
     if c_make_encoder is not None:
         made: Callable[[Any, int], Iterable[str]] = c_make_encoder(
@@ -232,53 +198,4 @@ def _json_parts(*, sort_keys: bool) -> Callable[[Any, int], Iterable[str]]:
     return lambda value, _: [plain.encode(value)]
 
 
-_lines: dict[int, tuple[SnapshotRow, str]] = {}
-"""Lines of figures that interleaved runs share, by the identity of their rows."""
-_MOST_LINES = 1 << 13
-
-
-def share_line(row: SnapshotRow) -> None:
-    """Cache the line of a figure for the digests of all runs that share this row object."""
-    if len(_lines) >= _MOST_LINES:
-        _lines.clear()
-    if (line := _snapshot_lines([row])) is not None:
-        _lines[id(row)] = row, line
-
-
-@lru_cache(maxsize=16)
-def _moment(step: int, block: int, timestamp: int) -> str:
-    """Return the beginning of the lines of all figures that are read at once."""
-    return f'["SnapshotRow",{step},{block},{timestamp}'
-
-
-@lru_cache(maxsize=4096)
-def _names(subject: str, metric: str, unit: str) -> tuple[str, str]:
-    """Return subject and metric of a figure, and its unit, as JSON."""
-    return f"{encode_basestring(subject)},{encode_basestring(metric)}", encode_basestring(unit)
-
-
-def _snapshot_lines(rows: Sequence[SnapshotRow]) -> str | None:
-    """Return figures, the most frequent rows, as lines of JSON; None if they have numbers of unusual types."""
-    if id(rows[0]) in _lines:
-        shared = [_lines.get(id(row)) for row in rows]
-        if None not in shared:
-            return "".join([each[1] for each in shared if each is not None])
-    steps, blocks, times, subjects, metrics, values, numbers, units = zip(*rows, strict=True)
-    if {*map(type, steps), *map(type, blocks), *map(type, times)} != {int}:
-        return None
-    if {*map(type, numbers)} != {float} or not all(map(isfinite, numbers)):
-        return None
-    moments, names = map(_moment, steps, blocks, times), map(_names, subjects, metrics, units)
-    texts = [_number_text(number) if number else repr(number) for number in numbers]  # -0.0 is equal to 0.0
-    parts = zip(moments, names, map(encode_basestring, values), texts, strict=True)
-    return "".join([f"{moment},{named},{value},{number},{unit}]\n" for moment, (named, unit), value, number in parts])
-
-
-_number_text = lru_cache(maxsize=1 << 14)(repr)
-"""The text of a number, which takes longer than to look it up; nine of ten of a sweep were there before."""
-
-
-_parts, _sorted_parts = _json_parts(sort_keys=False), _json_parts(sort_keys=True)
-_values: dict[type, Callable[[Any], tuple[Any, ...]]] = {
-    kind: attrgetter(*(field.name for field in fields(kind))) for kind in (ActionRow, KpiRow, AccountRow)
-} | {SnapshotRow: tuple}
+_sorted_parts = json_parts(sort_keys=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -12,13 +12,13 @@ from mayavi.sim.rows import (
     ActionRow,
     KpiRow,
     Recorder,
-    RowsDigest,
     RunCounts,
     RunEnd,
     RunInfo,
     RunStatus,
     SnapshotRow,
 )
+from mayavi.sim.rows_digest import RowsDigest
 from mayavi.sim.scheduler import Scheduler, finish
 from mayavi.sim.world_state import WorldState
 
@@ -102,7 +102,7 @@ class Runner:
         self.recorder.end(end)
         return end
 
-    def _keep(self, actions: list[ActionRow], snapshots: list[SnapshotRow], done: int = 0) -> None:
+    def _keep(self, actions: list[ActionRow], snapshots: Sequence[SnapshotRow], done: int = 0) -> None:
         self._counts = self.scheduler.tally.end_step(actions, snapshots, done)
         self._digest.add(actions)
         self._digest.add(snapshots)

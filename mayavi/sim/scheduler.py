@@ -25,7 +25,8 @@ from mayavi.sim.agent_blocks import AgentBlock, checked_blocks, first_repeated, 
 from mayavi.sim.execution import Execution, Moment, action_row
 from mayavi.sim.hooks import Hook
 from mayavi.sim.ordering import ORDERINGS, Ordering, QueuedIntent, ordered
-from mayavi.sim.rows import ActionRow, SnapshotRow, canonical
+from mayavi.sim.rows import ActionRow, canonical
+from mayavi.sim.snapshot_rows import SnapshotRows
 from mayavi.sim.tally import RunTally
 from mayavi.sim.timing import Observing, Timed
 from mayavi.sim.traceback_text import error_text, traceback_text
@@ -104,13 +105,13 @@ class Scheduler:
 
     # -- a run --------------------------------------------------------------------------------------------------------
 
-    def begin(self) -> list[SnapshotRow]:
+    def begin(self) -> SnapshotRows:
         """Prepare agents and hooks, and return the market figures before the first step.
 
         The first `tick` calls it; later calls return nothing.
         """
         if self._begun:
-            return []
+            return SnapshotRows()
         self._begin()
         return self._after_step([])
 
@@ -133,20 +134,20 @@ class Scheduler:
             for hook in self.hooks:
                 hook.begin(world)
 
-    def tick(self) -> tuple[list[ActionRow], list[SnapshotRow]]:
+    def tick(self) -> tuple[list[ActionRow], SnapshotRows]:
         """Execute one step; return its actions in order of execution and the figures its hooks read."""
         return finish(self.tick_in_parts())
 
     def tick_in_parts(
         self, pause_before: str | None = None, *, before_figures: bool = False
-    ) -> Generator[None, None, tuple[list[ActionRow], list[SnapshotRow]]]:
+    ) -> Generator[None, None, tuple[list[ActionRow], SnapshotRows]]:
         """Execute one step like `tick`, but yield once before the agent block `pause_before`.
 
         The chain is then in the block in which those agents act. The caller may read the world and choose the action
         of one of them. With `before_figures`, also yield each time before hooks read figures; that pause does not count
         as time of the run.
         """
-        snapshots: list[SnapshotRow] = []
+        snapshots = SnapshotRows()
         if not self._begun:
             self._begin()
             if before_figures:
@@ -170,7 +171,7 @@ class Scheduler:
             stop()
         if before_figures:
             yield from self._pause()
-        snapshots += self._after_step(actions)
+        snapshots.add(self._after_step(actions))
         self._pass_blocks(self.step_blocks - used + 1)
         self.unfinished = []
         return actions, snapshots
@@ -285,12 +286,12 @@ class Scheduler:
 
     # -- hooks --------------------------------------------------------------------------------------------------------
 
-    def _after_step(self, actions: list[ActionRow]) -> list[SnapshotRow]:
-        rows: list[SnapshotRow] = []
+    def _after_step(self, actions: list[ActionRow]) -> SnapshotRows:
+        rows = SnapshotRows()
         with self._observing("hooks"):
             self.tally.add_step(self.world, actions)
             for hook in self.hooks:
-                rows += hook.after_step(self.world, actions)
+                rows.add(hook.after_step(self.world, actions))
         return rows
 
     def _pause(self) -> Generator[None, None, None]:

@@ -9,7 +9,8 @@ from collections.abc import Generator, Sequence
 from time import perf_counter
 
 from mayavi.evm.fork.together import call_each
-from mayavi.sim.market_figures import BatchReader, Call, Figure
+from mayavi.sim.figure_table import FigureTable
+from mayavi.sim.market_figures import BatchReader, Call
 from mayavi.sim.market_snapshot import MarketSnapshotHook
 from mayavi.sim.rows import RunEnd
 from mayavi.sim.runner import Runner
@@ -75,7 +76,7 @@ def _read_alike(calls: Sequence[Call], hooks: Sequence[_DueHook]) -> None:
     started = perf_counter()
     forks = [due.scheduler.world.fork for due in hooks]
     before = [fork.kernel_seconds for fork in forks]
-    known: dict[tuple[bytes | None, ...], list[list[Figure] | None]] = {}
+    known: dict[tuple[bytes | None, ...], list[FigureTable | None]] = {}
     for due, listed in zip(hooks, call_each(forks, calls), strict=True):
         outputs = tuple(listed)
         if outputs not in known:
@@ -98,9 +99,9 @@ class _DueHook:
         self.readers = [(each, each.calls(world)) for each in batched]
         self.calls = tuple([call for _, calls in self.readers for call in calls])
 
-    def figures_of(self, outputs: Sequence[bytes | None]) -> list[list[Figure] | None]:
+    def figures_of(self, outputs: Sequence[bytes | None]) -> list[FigureTable | None]:
         """Return the figures of each reader, None for one that must read by itself."""
-        found: list[list[Figure] | None] = []
+        found: list[FigureTable | None] = []
         start = 0
         for reader, calls in self.readers:
             own = outputs[start : start + len(calls)]
@@ -108,7 +109,7 @@ class _DueHook:
             found.append(reader.figures_of(self.scheduler.world, own) if own else None)
         return found
 
-    def hand_over(self, figures: Sequence[list[Figure] | None]) -> None:
+    def hand_over(self, figures: Sequence[FigureTable | None]) -> None:
         """Give the hook the figures of its readers; they are valid until the state of the chain changes."""
         read = zip(self.readers, figures, strict=True)
         known = {reader: figures for (reader, _), figures in read if figures is not None}

@@ -26,7 +26,8 @@ from mayavi.evm.units import gwei
 from mayavi.markets.distributions import LogNormal, Uniform
 from mayavi.protocols import Erc20
 from mayavi.sim.agent_blocks import AgentBlock
-from mayavi.sim.rows import ActionRow, RowsDigest
+from mayavi.sim.rows import ActionRow
+from mayavi.sim.rows_digest import RowsDigest
 from mayavi.sim.scheduler import Scheduler
 from mayavi.sim.world_state import WorldState
 from tests.agents.stage import DIRECT, ETH_FEED, WETH, replica

@@ -16,15 +16,14 @@ from mayavi.evm.abi.interface import Interface
 from mayavi.protocols import AaveV3, CompoundV3, CurveStableSwap, PriceFeed, SparkLend, UniswapV3
 from mayavi.protocols.aave_v2.market import AaveV2
 from mayavi.protocols.tokens import Erc20
+from mayavi.sim.figure_table import Figure, number
 from mayavi.sim.market_figures import (
     AaveFigures,
     CompoundFigures,
     CurveFigures,
     FeedFigures,
-    Figure,
     OutsidePrices,
     UniswapFigures,
-    number,
 )
 from mayavi.sim.market_snapshot import MarketSnapshotHook
 from mayavi.sim.population_figures import PopulationFigures, _summary, _summary_of_few

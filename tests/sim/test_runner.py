@@ -14,7 +14,8 @@ from mayavi.agents.base import StepResult, World
 from mayavi.errors import RpcTimeout, RunHalted, UsageError
 from mayavi.sim.hooks import Hook
 from mayavi.sim.recorder import MemoryRecorder
-from mayavi.sim.rows import KpiRow, RowsDigest, SnapshotRow
+from mayavi.sim.rows import KpiRow, SnapshotRow
+from mayavi.sim.rows_digest import RowsDigest
 from mayavi.sim.runner import Runner
 from mayavi.sim.world_state import WorldState
 from tests.sim.small_world import Racer, Scripted, info, ran, scheduled, wish

@@ -10,7 +10,7 @@ from mayavi.api.errors import ApiError
 from mayavi.api.models.base import Problem
 from mayavi.api.models.rows import TableName
 from mayavi.errors import did_you_mean
-from mayavi.sim.store.database.parquet import Kind
+from mayavi.records.parquet import Kind
 from mayavi.sim.store.database.schema import TABLES
 
 EXACT = {

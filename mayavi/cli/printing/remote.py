@@ -11,7 +11,7 @@ from mayavi.scenarios.figures.highlights import Highlights
 from mayavi.scenarios.figures.reasons import ReasonTally
 from mayavi.scenarios.run.result import Kpis, Run
 from mayavi.scenarios.sweep.result import PointSummary, Sweep
-from mayavi.sim.market_figures import number
+from mayavi.sim.figure_table import number
 from mayavi.sim.rows import KpiRow
 from mayavi.statistics.estimate import Estimate
 from mayavi.statistics.summary import ESTIMATES, Summary

@@ -29,7 +29,7 @@ class Highlights:
     @classmethod
     def of(cls, tally: ScenarioTally, snapshots: MarketSnapshotHook) -> Highlights:
         """Collect the highlights of a finished run."""
-        from mayavi.sim.market_figures import number
+        from mayavi.sim.figure_table import number
 
         moves = {
             subject: (number(before.value, before.unit), number(after.value, after.unit))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mayavi.agents.base import Agent
     from mayavi.scenarios.figures.coarseness import LargestFall
     from mayavi.scenarios.figures.tally import ScenarioTally
-    from mayavi.sim.market_figures import Figure
+    from mayavi.sim.figure_table import Figure
     from mayavi.sim.market_snapshot import MarketSnapshotHook
     from mayavi.sim.world_state import WorldState
 

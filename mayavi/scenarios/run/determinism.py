@@ -15,7 +15,7 @@ from mayavi.scenarios.run.request import RunRequest
 from mayavi.scenarios.run.run import execute, halt_error
 from mayavi.settings.document import Document, to_yaml
 from mayavi.sim.recorder import MemoryRecorder
-from mayavi.sim.rows import RowsDigest
+from mayavi.sim.rows_digest import RowsDigest
 from mayavi.sim.world_state import SEED_LIMIT
 from mayavi.worlds.source import WorldSource
 

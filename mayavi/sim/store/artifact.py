@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mayavi.errors import BundleError, UsageError
+from mayavi.records.parquet import parquet_bytes
 from mayavi.runs.bundle import Bundle, Check, read_bundle, write_bundle
-from mayavi.sim.rows import Row, RowsDigest
-from mayavi.sim.store.database.parquet import parquet_bytes
+from mayavi.sim.rows import Row
+from mayavi.sim.rows_digest import RowsDigest
 from mayavi.sim.store.database.schema import DERIVED, TABLES, literal
 from mayavi.sim.store.database.views import reading
 

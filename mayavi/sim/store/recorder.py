@@ -6,19 +6,22 @@ import json
 import os
 import threading
 import time
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mayavi.records.figures import SnapshotColumns
+from mayavi.records.parquet import Table, Value
 from mayavi.runs.run_id import check_id
 from mayavi.runs.run_id import new_run_id as new_run_id
 from mayavi.sim.rows import AccountRow, ActionRow, RunEnd, RunInfo, SnapshotRow
+from mayavi.sim.snapshot_rows import FigureRows, SnapshotRows
 from mayavi.sim.store.database.merging import Merged, merge
 from mayavi.sim.store.database.opening import refuse_unusable
-from mayavi.sim.store.database.parquet import Value
 from mayavi.sim.store.database.segments import SegmentFolder
-from mayavi.sim.store.shared_segment import SharedSegment, Table
+from mayavi.sim.store.shared_segment import SharedSegment
 from mayavi.sim.world_state import checked_seed
 
 
@@ -61,8 +64,7 @@ class SegmentRecorder:
         self._segments = 0
         self._seq = 0
         self._actions: list[tuple[int, ActionRow]] = []
-        self._snapshots: list[SnapshotRow] = []
-        self._snapshot_numbers: list[Value] = []
+        self._snapshots = SnapshotColumns()
         self._flushed_at = 0.0
 
     def begin(self, info: RunInfo) -> None:
@@ -82,16 +84,23 @@ class SegmentRecorder:
         self._info = info
         self._flushed_at = time.monotonic()
 
-    def record(self, actions: list[ActionRow], snapshots: list[SnapshotRow]) -> None:
+    def record(self, actions: list[ActionRow], snapshots: Sequence[SnapshotRow]) -> None:
         """Store the rows of one step."""
         self._actions += zip(range(self._seq, self._seq + len(actions)), actions, strict=True)
         self._seq += len(actions)
-        self._snapshots += snapshots
-        self._snapshot_numbers += range(self._seq, self._seq + len(snapshots))
-        self._seq += len(snapshots)
+        self._add_snapshots(SnapshotRows.of(snapshots))
         waiting = len(self._actions) + len(self._snapshots)
         if waiting >= self._flush_rows or (waiting and time.monotonic() - self._flushed_at >= self._flush_seconds):
             self._write(self._pending())
+
+    def _add_snapshots(self, rows: SnapshotRows) -> None:
+        run_id = self._begun().run_id
+        for part in rows.parts:
+            if isinstance(part, FigureRows):
+                self._snapshots.add(run_id, self._seq, part.moment, part.table.encoded)
+            else:
+                self._snapshots.add_rows(run_id, self._seq, part)
+            self._seq += len(part)
 
     def end(self, end: RunEnd) -> None:
         """Finish the run: write its remaining rows, and merge them into the database if no other process holds it."""
@@ -159,7 +168,7 @@ class SegmentRecorder:
         self._flushed_at = time.monotonic()
 
     def _forget(self) -> None:
-        self._actions, self._snapshots, self._snapshot_numbers = [], [], []
+        self._actions, self._snapshots = [], SnapshotColumns()
 
     def _pending(self) -> dict[str, Table]:
         """Return the rows not written yet, by table and column."""
@@ -172,11 +181,7 @@ class SegmentRecorder:
                 *map(list, zip(*(_action_values(row) for _, row in self._actions), strict=True)),
             ]
         if self._snapshots:
-            tables["market_snapshots"] = [
-                [run_id] * len(self._snapshots),
-                self._snapshot_numbers,
-                *map(list, zip(*self._snapshots, strict=True)),  # whose fields are the columns
-            ]
+            tables["market_snapshots"] = self._snapshots
         return tables
 
     def _release(self) -> None:

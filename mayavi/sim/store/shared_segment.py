@@ -11,13 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mayavi.records.figures import SnapshotColumns
+from mayavi.records.parquet import Table
 from mayavi.runs.run_id import new_run_id
-from mayavi.sim.store.database.parquet import Value
 from mayavi.sim.store.database.segments import SegmentFolder
 from mayavi.sim.store.database.shared_note import SharedNote
-
-Table = list[list[Value]]
-"""Columns of a table, in the order of the schema."""
 
 
 class SharedSegment:
@@ -41,12 +39,15 @@ class SharedSegment:
     def add(self, run_id: str, tables: dict[str, Table]) -> None:
         """Keep the last rows of a run that began here."""
         self._ended.append(run_id)
-        for name, columns in tables.items():
-            if (known := self._tables.get(name)) is None:
-                self._tables[name] = columns
+        for name, table in tables.items():
+            known = self._tables.setdefault(name, table)
+            if known is table:
                 continue
-            for whole, part in zip(known, columns, strict=True):
-                whole += part
+            if isinstance(known, SnapshotColumns) and isinstance(table, SnapshotColumns):
+                known.extend(table)
+            elif isinstance(known, list) and isinstance(table, list):
+                for whole, part in zip(known, table, strict=True):
+                    whole += part
 
     def write(self) -> None:
         """Write the rows and end the runs; a run without last rows is `interrupted`."""

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import StoreError
+from mayavi.records.parquet import Value
 from mayavi.runs.run_id import LATEST, check_id, resolve
-from mayavi.sim.rows import AccountRow, ActionRow, KpiRow, Row, RowsDigest, RunStatus, SnapshotRow
+from mayavi.sim.rows import AccountRow, ActionRow, KpiRow, Row, RunStatus, SnapshotRow
+from mayavi.sim.rows_digest import RowsDigest
 from mayavi.sim.store.comparison import RunDiff, compare
 from mayavi.sim.store.database.merging import Merged, merge
 from mayavi.sim.store.database.opening import refuse_unusable
-from mayavi.sim.store.database.parquet import Value
 from mayavi.sim.store.database.row_conversion import MADE, account_row, action_row, kpi_row, snapshot_row
 from mayavi.sim.store.database.schema import TABLES, literal
 from mayavi.sim.store.database.segments import SegmentFolder

@@ -10,7 +10,7 @@ from mayavi.evm.units import WAD
 from mayavi.markets.distributions import LogNormal, Uniform
 from mayavi.protocols import AaveV3, Erc20
 from mayavi.protocols.uniswap.route import RouteLike
-from mayavi.sim.rows import RowsDigest
+from mayavi.sim.rows_digest import RowsDigest
 from tests.agents.stage import DIRECT, MARKETS, WETH, Stage, details, replica
 
 MIXED = ((Passive(), 2), (KeepsBand("1.25", "2.6"), 1), (Panics(below="1.2", otherwise=KeepsBand("1.3")), 1))

@@ -21,7 +21,8 @@ from mayavi.api.reading.runs.details import details_of
 from mayavi.api.reading.runs.listing import Wanted, page_of
 from mayavi.api.reading.runs.orders import SORTS, RunOrder
 from mayavi.api.reading.runs.stored import read_contents
-from mayavi.sim.rows import RowsDigest, RunCounts, RunEnd
+from mayavi.sim.rows import RunCounts, RunEnd
+from mayavi.sim.rows_digest import RowsDigest
 from mayavi.sim.store import SegmentRecorder, Store
 from tests.api.live_server import LiveServer
 from tests.api.reading.test_run_index import BEGAN, CALLER, Indexed

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from mayavi.sim.rows import ActionRow, KpiRow, RowsDigest, RunCounts, RunEnd, RunInfo, SnapshotRow, canonical
+from mayavi.sim.rows import ActionRow, KpiRow, RunCounts, RunEnd, RunInfo, SnapshotRow, canonical
+from mayavi.sim.rows_digest import RowsDigest
 from mayavi.sim.store import SegmentRecorder, new_run_id
 
 MAX = 2**256 - 1

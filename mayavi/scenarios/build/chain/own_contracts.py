@@ -10,7 +10,7 @@ from mayavi.compilers.artifact import Artifact
 from mayavi.errors import BadScenario, ExecutionError, UsageError
 from mayavi.evm.fork.creation_code import ContractCode
 from mayavi.scenarios.models.chain.own_contracts import ContractFigure, OwnContract
-from mayavi.sim.market_figures import Figure
+from mayavi.sim.figure_table import Figure
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork

@@ -9,7 +9,7 @@ from mayavi.errors import BadScenario, ExecutionError, SimulationError, UsageErr
 from mayavi.plugins.failures import last_line
 from mayavi.protocols.registry import find_protocol
 from mayavi.scenarios.models.config import ScenarioConfig
-from mayavi.sim.market_figures import Figure
+from mayavi.sim.figure_table import Figure
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork

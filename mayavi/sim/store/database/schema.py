@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mayavi.errors import StoreFutureVersion, StoreUnreadable
-from mayavi.sim.store.database.parquet import Kind
+from mayavi.records.parquet import Kind
 
 if TYPE_CHECKING:
     from pathlib import Path

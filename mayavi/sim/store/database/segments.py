@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from mayavi.errors import StoreError, StoreFutureVersion, StoreUnreadable
+from mayavi.records.parquet import Table, table_bytes
 from mayavi.runs.write_errors import ELSEWHERE, explain_write_errors
 from mayavi.sim.store.database.locks import MergeLocks, is_locked
-from mayavi.sim.store.database.parquet import Value, parquet_bytes
 from mayavi.sim.store.database.schema import TABLES, VERSION
 from mayavi.sim.store.database.shared_note import ENDING, SharedNote, keep_in_note, read_note
 
@@ -98,9 +98,7 @@ class SegmentFolder:
 
     # Rows
 
-    def write(
-        self, owner: str, number: int, tables: Mapping[str, Sequence[Sequence[Value]]], run_ids: Sequence[str] = ()
-    ) -> Segment:
+    def write(self, owner: str, number: int, tables: Mapping[str, Table], run_ids: Sequence[str] = ()) -> Segment:
         """Write rows of the run `owner` as its segment `number`, atomically; of several runs if `run_ids` are given.
 
         Each table is given as its columns, in the order of the schema.
@@ -112,13 +110,9 @@ class SegmentFolder:
                 unfinished.mkdir()
                 if run_ids:
                     (unfinished / _TOGETHER).write_text("\n".join(run_ids), encoding="ascii")
-                for table, columns in tables.items():
-                    kinds = TABLES[table].items()
-                    content = parquet_bytes(
-                        {column: (kind, values) for (column, kind), values in zip(kinds, columns, strict=True)}
-                    )
+                for table, rows in tables.items():
                     with open(unfinished / f"{table}.parquet", "wb") as file:
-                        file.write(content)
+                        file.write(table_bytes(rows, TABLES[table]))
                         file.flush()
                         os.fsync(file.fileno())
                 unfinished.rename(folder)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mayavi.sim.store.database.parquet import parquet_bytes
+from mayavi.records.parquet import parquet_bytes
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 ROWS = st.lists(
