@@ -27,7 +27,7 @@ use crate::{
     specialise::{Mode, sends::Sending},
     stopwatch::Stopwatch,
     storage::{
-        dump,
+        digest, dump,
         overlay::{Overlay, Row},
         state::State,
         world::{Base, BaseAccount, World, info_with_code},
@@ -246,8 +246,8 @@ impl Evm {
         PyBytes::new(py, &bytes)
     }
 
-    fn digest(&self, py: Python<'_>) -> String {
-        py.detach(|| self.stopwatch.time(|| dump::digest(&self.world, &self.row, self.settings.spec)))
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        self.stopwatch.time(|| digest::digest(py, &self.world, &self.row, self.settings.spec))
     }
 
     #[getter]

@@ -7,10 +7,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use pyo3::{prelude::*, types::PyBytes};
 use revm::primitives::{Address, B256};
-use sha2::{Digest, Sha256};
 
 use super::{
+    digest::sha256,
     dump::{Merged, dump_account, dump_codes},
     overlay::Overlay,
     world::World,
@@ -25,7 +26,7 @@ pub struct Canonical {
     accounts: Vec<(Address, Range<usize>)>,
     bytes: Vec<u8>,
     /// The head of the last digest, and the hash of that head and the codes.
-    begun: Mutex<Option<(Vec<u8>, Sha256)>>,
+    begun: Mutex<Option<(Vec<u8>, Py<PyAny>)>>,
 }
 
 impl Canonical {
@@ -81,19 +82,19 @@ impl Canonical {
         }
     }
 
-    /// SHA-256 of a head, the codes and `accounts`. States of one block share the hash of the first two.
-    pub fn digest(&self, head: &[u8], accounts: &[u8]) -> [u8; 32] {
-        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        let hash = match &*begun {
-            Some((known, hash)) if known == head => hash.clone(),
-            _ => {
-                let hash = Sha256::new().chain_update(head).chain_update(&self.codes);
-                *begun = Some((head.to_vec(), hash.clone()));
-                hash
-            }
-        };
-        drop(begun);
-        hash.chain_update(accounts).finalize().into()
+    /// The hash of a head and the codes, to be continued. States of one block share it.
+    pub fn hash_after_codes<'py>(&self, py: Python<'py>, head: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        let known = self.begun.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|(known, hash)| {
+            (known == head).then(|| hash.clone_ref(py)) // no lock is held while Python works
+        });
+        if let Some(hash) = known {
+            return hash.bind(py).call_method0("copy");
+        }
+        let hash = sha256(py, head)?;
+        hash.call_method1("update", (PyBytes::new(py, &self.codes),))?;
+        let copy = hash.call_method0("copy")?;
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some((head.to_vec(), hash.unbind()));
+        Ok(copy)
     }
 }
 
@@ -127,18 +128,12 @@ mod tests {
         World::new(1, true, base)
     }
 
-    /// A row after `writes`, whose bytes and digest must be those of all layers merged; whether the kept bytes served.
+    /// A row after `writes`, whose bytes must be those of all layers merged; whether the kept bytes served.
     fn agrees(writes: impl FnOnce(&mut Overlay, &World)) -> bool {
         let world = world();
         let mut row = Row { overlay: Overlay::default(), block: Default::default() };
         writes(&mut row.overlay, &world);
-        let merged = dump::dump_all(&world, &row, SpecId::CANCUN);
-        assert_eq!(dump::dump(&world, &row, SpecId::CANCUN), merged);
-        let hash: [u8; 32] = Sha256::digest(&merged).into();
-        let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        for _ in 0..2 {
-            assert_eq!(dump::digest(&world, &row, SpecId::CANCUN), digits);
-        }
+        assert_eq!(dump::dump(&world, &row, SpecId::CANCUN), dump::dump_all(&world, &row, SpecId::CANCUN));
         world.canonical().unwrap().accounts(&world, &row.overlay).is_some()
     }
 

@@ -17,7 +17,6 @@ use revm::{
     primitives::{Address, B256, U256, U256Map, hardfork::SpecId},
     state::AccountInfo,
 };
-use sha2::{Digest, Sha256};
 
 use super::{
     overlay::{Overlay, OverlayAccount, Row},
@@ -91,29 +90,30 @@ pub fn freeze(world: &World, overlay: &Overlay, closed: bool) -> Arc<World> {
 }
 
 pub fn dump(world: &World, row: &Row, spec: SpecId) -> Vec<u8> {
-    let head = dump_head(world, row, spec);
-    if let Some(kept) = world.canonical()
-        && let Some(accounts) = kept.accounts(world, &row.overlay)
-    {
-        return [&head, &kept.codes, &accounts].map(Vec::as_slice).concat();
-    }
-    dump_merged(head, world, &row.overlay)
+    let (head, rest) = in_parts(world, row, spec);
+    let codes = world.canonical().filter(|_| rest.of_kept).map_or(&[][..], |kept| &kept.codes);
+    [&head, codes, &rest.bytes].concat()
+}
+
+/// What follows the head of a dump, or only what follows the codes if these are those that the world keeps.
+pub struct Rest {
+    pub bytes: Vec<u8>,
+    pub of_kept: bool,
+}
+
+/// A dump as its head and the rest.
+pub fn in_parts(world: &World, row: &Row, spec: SpecId) -> (Vec<u8>, Rest) {
+    let rest = match world.canonical().and_then(|kept| kept.accounts(world, &row.overlay)) {
+        Some(bytes) => Rest { bytes, of_kept: true },
+        None => Rest { bytes: dump_merged(Vec::new(), world, &row.overlay), of_kept: false },
+    };
+    (dump_head(world, row, spec), rest)
 }
 
 /// `dump` without the bytes that a world keeps.
 #[cfg(test)]
 pub fn dump_all(world: &World, row: &Row, spec: SpecId) -> Vec<u8> {
     dump_merged(dump_head(world, row, spec), world, &row.overlay)
-}
-
-/// SHA-256 of `dump`, in hexadecimal digits.
-pub fn digest(world: &World, row: &Row, spec: SpecId) -> String {
-    let head = dump_head(world, row, spec);
-    let hash: [u8; 32] = match world.canonical().and_then(|kept| Some((kept, kept.accounts(world, &row.overlay)?))) {
-        Some((kept, accounts)) => kept.digest(&head, &accounts),
-        None => Sha256::digest(dump_merged(head, world, &row.overlay)).into(),
-    };
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Everything that comes before the codes.

@@ -3,6 +3,7 @@
 pub mod canonical;
 pub mod changes;
 pub mod database;
+pub mod digest;
 pub mod dump;
 pub mod identity;
 pub mod overlay;

@@ -6,7 +6,7 @@ use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 use revm::{context::BlockEnv, primitives::hardfork::SpecId};
 
 use super::{
-    dump,
+    digest, dump,
     overlay::{Overlay, Row},
     world::World,
 };
@@ -32,8 +32,8 @@ impl State {
         PyBytes::new(py, &bytes)
     }
 
-    fn digest(&self, py: Python<'_>) -> String {
-        py.detach(|| dump::digest(&self.world, &self.row(), self.spec))
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        digest::digest(py, &self.world, &self.row(), self.spec)
     }
 
     #[getter]
