@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 E8 = 10**8
 
 
-def draw_prices(config: ScenarioConfig, fork: Fork, *, seed: int, step_seconds: int) -> PricePaths | None:
-    """Draw a path for each price process of the scenario; None if it has none."""
-    return next(price_drawer(config, fork, step_seconds)([seed])) if config.prices else None
-
-
 def price_drawer(
     config: ScenarioConfig, fork: Fork, step_seconds: int
 ) -> Callable[[Sequence[int]], Iterator[PricePaths]]:
