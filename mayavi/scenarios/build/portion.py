@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mayavi.scenarios.build.pricing import price_drawer
@@ -47,7 +46,14 @@ class Portion:
 
     def copies(self, key: Hashable, make: Callable[[], Sequence[A]]) -> list[A]:
         """Return copies of the agents of `once`, which hold nothing but settings before they prepare."""
-        return [copy(agent) for agent in self.once(key, make)]
+        return [_copy(agent) for agent in self.once(key, make)]
+
+
+def _copy(agent: A) -> A:
+    """Return a shallow copy of an agent, as `copy.copy` does in more calls."""
+    duplicate = agent.__new__(type(agent))
+    vars(duplicate).update(vars(agent))
+    return duplicate
 
 
 def pace(config: ScenarioConfig) -> tuple[int, int]:
