@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -38,6 +39,17 @@ class GeometricBrownianMotion(PriceProcess):
     def driven(self, start: float, shocks: Floats, step_seconds: float, rng: np.random.Generator) -> Floats:
         """Return the path driven by `shocks`."""
         del rng
+        return self._paths(start, shocks, step_seconds)
+
+    def driven_each(
+        self, start: float, shocks: Floats, step_seconds: float, rngs: Sequence[np.random.Generator]
+    ) -> Floats:
+        """Return the path of each row of `shocks`."""
+        del rngs
+        return self._paths(start, shocks, step_seconds)
+
+    def _paths(self, start: float, shocks: Floats, step_seconds: float) -> Floats:
+        """Return the paths driven by `shocks`, whose last axis are the steps."""
         years = step_seconds / SECONDS_PER_YEAR
         returns = (self.drift - self.volatility * self.volatility / 2) * years + self.volatility * math.sqrt(
             years
@@ -181,8 +193,9 @@ class JumpDiffusion(PriceProcess):
 
 
 def _prices_from_returns(start: float, log_returns: Floats) -> Floats:
-    """Return the prices after each of `log_returns`."""
-    sums = np.concatenate((np.zeros(1), np.cumsum(log_returns)))
+    """Return the start and the prices after each of `log_returns`, whose last axis are the steps."""
+    sums = np.zeros((*log_returns.shape[:-1], log_returns.shape[-1] + 1))
+    np.cumsum(log_returns, axis=-1, out=sums[..., 1:])
     with np.errstate(over="ignore"):  # PricePaths refuses overflows by symbol
         prices: Floats = start * portable.exp(sums)
     return prices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from mayavi.markets.correlation import Correlation
 from mayavi.markets.process import Floats, PriceProcess
 from mayavi.numerics.parameters import above_zero, whole
 from mayavi.numerics.streams import stream as stream
+from mayavi.numerics.streams import streams
 
 E8 = 10**8
 _CLEAR = 2.0**39  # below, the last place of a product is at most a ten-thousandth
@@ -58,10 +59,33 @@ class PricePaths(Mapping[str, Floats]):
         A symbol's RNG follows from `seed` and its name, so adding or removing symbols changes no path except those
         correlated with them, and their order changes none.
         """
+        return next(
+            cls.draw_each(
+                processes,
+                start_usd,
+                steps=steps,
+                step_seconds=step_seconds,
+                seeds=[seed],
+                correlation=correlation,
+            )
+        )
+
+    @classmethod
+    def draw_each(
+        cls,
+        processes: Mapping[str, PriceProcess],
+        start_usd: Mapping[str, float],
+        *,
+        steps: int,
+        step_seconds: float,
+        seeds: Sequence[int],
+        correlation: Correlation | None = None,
+    ) -> Iterator[Self]:
+        """Draw the paths of each of `seeds`, in order: those of `draw`. An invalid one raises when its turn comes."""
         whole("steps", steps, 1, "a path has at least one step")
         above_zero("step_seconds", step_seconds, "time goes forward")
-        streams = {symbol: stream(seed, "price", symbol) for symbol in sorted(processes)}
-        shocks = {symbol: each.standard_normal(steps) for symbol, each in streams.items()}
+        rngs = {symbol: streams(seeds, "price", symbol) for symbol in sorted(processes)}
+        shocks = {symbol: np.array([rng.standard_normal(steps) for rng in each]) for symbol, each in rngs.items()}
         if correlation is not None:
             for symbol in correlation.symbols:
                 if symbol in processes and not processes[symbol].diffuses:
@@ -70,13 +94,15 @@ class PricePaths(Mapping[str, Floats]):
                         "correlate those that diffuse, such as GeometricBrownianMotion",
                     )
             shocks = correlation.apply(shocks)
-        paths: dict[str, Floats] = {}
-        for symbol in streams:
+        paths: dict[str, Iterator[Floats]] = {}
+        for symbol in rngs:
             if symbol not in start_usd:
                 raise BadArgument(f"{symbol} has no start price", "every process needs the price it starts at")
             start = above_zero(f"start price of {symbol}", start_usd[symbol], "a price is more than zero")
-            paths[symbol] = processes[symbol].driven(start, shocks[symbol], float(step_seconds), streams[symbol])
-        return cls(paths, step_seconds)
+            drawn = processes[symbol].driven_each(start, shocks[symbol], float(step_seconds), rngs[symbol])
+            paths[symbol] = iter(drawn)
+        for _ in seeds:
+            yield cls({symbol: next(each) for symbol, each in paths.items()}, step_seconds)
 
     def usd(self, symbol: str, step: int) -> float:
         """Return the price of one whole `symbol` at `step`, in USD."""

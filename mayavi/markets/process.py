@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,3 +44,9 @@ class PriceProcess(ABC):
 
         Correlated processes receive correlated shocks.
         """
+
+    def driven_each(
+        self, start: float, shocks: Floats, step_seconds: float, rngs: Sequence[np.random.Generator]
+    ) -> Iterable[Floats]:
+        """Return the path of each row of `shocks`, with its generator: bit for bit that of `driven`."""
+        return (self.driven(start, row, step_seconds, rng) for row, rng in zip(shocks, rngs, strict=True))

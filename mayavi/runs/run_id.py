@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 
 from mayavi.errors import AmbiguousName, UnknownRun, UsageError, did_you_mean
 
 LATEST = "latest"
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_VALID = re.compile(r"[A-Za-z0-9_-]+")
 _lock = threading.Lock()
 _last_ms = 0
 
@@ -28,12 +31,17 @@ def new_run_id() -> str:
     seconds, ms = divmod(moment, 1000)
     bits = secrets.randbits(40)
     suffix = "".join([_ALPHABET[bits >> shift & 31] for shift in range(0, 40, 5)])
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(seconds))}{ms:03d}-{suffix}"
+    return f"{_stamp(seconds)}{ms:03d}-{suffix}"
+
+
+@lru_cache(maxsize=1)
+def _stamp(seconds: int) -> str:
+    return time.strftime("%Y%m%d-%H%M%S", time.gmtime(seconds))
 
 
 def check_id(identifier: str) -> str:
     """Return `identifier`; `UsageError` unless it consists of letters, digits, `-` and `_`."""
-    if not identifier or not all(letter.isascii() and (letter.isalnum() or letter in "-_") for letter in identifier):
+    if not _VALID.fullmatch(identifier):
         raise UsageError(f"'{identifier}' cannot name a run", "letters, digits, '-' and '_' can; see `new_run_id()`")
     return identifier
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -30,6 +31,11 @@ Accounts = Callable[[], Iterable[AccountRow]]
 """Returns the borrowing accounts after the last step."""
 Replayed = Callable[[], dict[str, Any]]
 """Returns what was replayed, as JSON data."""
+
+
+_COUNTS = ("actions", "failed", "raised", "transactions")
+_TOTALS = {**dict.fromkeys(_COUNTS, "count"), "gas_used": "gas", "fees_wei": "wei"}
+"""Totals of a scheduler that are KPIs of every run, and their units."""
 
 
 class Runner:
@@ -109,10 +115,8 @@ class Runner:
         self._to_store(self.recorder.record, actions, snapshots)
 
     def _all_kpis(self) -> tuple[KpiRow, ...]:
-        tally, units = self.scheduler.tally, {"gas_used": "gas", "fees_wei": "wei"}
-        names = ("actions", "failed", "raised", "transactions", "gas_used", "fees_wei")
-        totals = ((name, int(getattr(tally, name))) for name in names)
-        rows = [KpiRow(name, str(total), float(total), units.get(name, "count")) for name, total in totals]
+        tally = self.scheduler.tally
+        rows = [_total(name, int(getattr(tally, name)), unit) for name, unit in _TOTALS.items()]
         if self.kpis is not None:
             rows += self.kpis(self.world)
         self._digest.add(rows)
@@ -144,3 +148,8 @@ class Runner:
         started = perf_counter()
         write(*rows)
         self._store_seconds += perf_counter() - started
+
+
+@lru_cache(maxsize=1 << 10)
+def _total(name: str, total: int, unit: str) -> KpiRow:
+    return KpiRow(name, str(total), float(total), unit)

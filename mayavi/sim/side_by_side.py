@@ -6,6 +6,7 @@ No row, digest or error of a run depends on the runs beside it.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from functools import cached_property
 from time import perf_counter
 
 from mayavi.evm.fork.together import call_each
@@ -24,6 +25,7 @@ def run_side_by_side(runners: Sequence[Runner]) -> tuple[list[RunEnd], BaseExcep
 
     After a failure only the results of earlier runs are returned, as of sequential runs.
     """
+    shared = [_shared_hooks(runner.scheduler) for runner in runners]
     going = {number: runner.run_in_parts(before_figures=True) for number, runner in enumerate(runners)}
     ends: dict[int, RunEnd] = {}
     failure: BaseException | None = None
@@ -41,7 +43,7 @@ def run_side_by_side(runners: Sequence[Runner]) -> tuple[list[RunEnd], BaseExcep
                 going = {each: parts for each, parts in going.items() if each < first}
                 ends = {each: end for each, end in ends.items() if each < first}
                 break
-        read_together([runners[number].scheduler for number in going])
+        read_together([hook for number in going for hook in shared[number]])
     return [ends[number] for number in sorted(ends)], failure
 
 
@@ -56,23 +58,21 @@ def _interrupt_first(going: dict[int, _Parts], number: int, error: BaseException
     return first
 
 
-def read_together(schedulers: Sequence[Scheduler]) -> None:
-    """Read the market figures due now, for runs of one scenario, and pass them to their hooks.
+def read_together(hooks: Sequence[_SharedHook]) -> None:
+    """Read the market figures due now, for hooks of runs of one scenario, and pass them to these hooks.
 
     Readers without batched calls read later, by themselves. Runs with equal outputs after the same step share figures.
     """
-    alike: dict[tuple[int, tuple[Call, ...]], list[_DueHook]] = {}
-    for scheduler in schedulers:
-        for hook in scheduler.hooks:
-            if isinstance(hook, MarketSnapshotHook) and hook.is_due(scheduler.world):
-                due = _DueHook(scheduler, hook)
-                if due.calls:
-                    alike.setdefault((scheduler.world.step, due.calls), []).append(due)
-    for (_, calls), hooks in alike.items():
-        _read_alike(calls, hooks)
+    alike: dict[tuple[int, tuple[Call, ...]], list[_SharedHook]] = {}
+    for each in hooks:
+        world = each.scheduler.world
+        if each.hook.is_due(world) and each.calls:
+            alike.setdefault((world.step, each.calls), []).append(each)
+    for (_, calls), due in alike.items():
+        _read_alike(calls, due)
 
 
-def _read_alike(calls: Sequence[Call], hooks: Sequence[_DueHook]) -> None:
+def _read_alike(calls: Sequence[Call], hooks: Sequence[_SharedHook]) -> None:
     started = perf_counter()
     forks = [due.scheduler.world.fork for due in hooks]
     before = [fork.kernel_seconds for fork in forks]
@@ -89,15 +89,22 @@ def _read_alike(calls: Sequence[Call], hooks: Sequence[_DueHook]) -> None:
         due.scheduler.away_seconds -= share + seconds
 
 
-class _DueHook:
-    """A hook of one run, and the calls of its readers."""
+class _SharedHook:
+    """A hook of one run whose figures are read with those of other runs, and the calls of its readers."""
 
     def __init__(self, scheduler: Scheduler, hook: MarketSnapshotHook) -> None:
         self.scheduler, self.hook = scheduler, hook
-        world = scheduler.world
-        batched: list[BatchReader] = [each for each in hook.readers if isinstance(each, BatchReader)]
-        self.readers = [(each, each.calls(world)) for each in batched]
-        self.calls = tuple([call for _, calls in self.readers for call in calls])
+
+    @cached_property
+    def readers(self) -> list[tuple[BatchReader, tuple[Call, ...]]]:
+        """Readers with batched calls, which are the same after every step."""
+        world = self.scheduler.world
+        return [(each, each.calls(world)) for each in self.hook.readers if isinstance(each, BatchReader)]
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """Calls of all readers."""
+        return tuple([call for _, calls in self.readers for call in calls])
 
     def figures_of(self, outputs: Sequence[bytes | None]) -> list[FigureTable | None]:
         """Return the figures of each reader, None for one that must read by itself."""
@@ -114,3 +121,7 @@ class _DueHook:
         read = zip(self.readers, figures, strict=True)
         known = {reader: figures for (reader, _), figures in read if figures is not None}
         self.hook.take(self.scheduler.world.fork.marker, known)
+
+
+def _shared_hooks(scheduler: Scheduler) -> list[_SharedHook]:
+    return [_SharedHook(scheduler, each) for each in scheduler.hooks if isinstance(each, MarketSnapshotHook)]

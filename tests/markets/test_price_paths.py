@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -77,6 +78,38 @@ def test_prices_of_a_seed_are_these_integers() -> None:
         4_460_225_230_018,
         183_953_245_733,
     ]
+
+
+def test_paths_of_many_seeds_are_those_of_each() -> None:
+    processes = PROCESSES | {"LINK": GBM, "UNI": GBM}
+    options = {
+        "processes": processes,
+        "start_usd": START | {"LINK": 14.1, "UNI": 6.3},
+        "correlation": Correlation({("WETH", "WBTC"): 0.8, ("LINK", "UNI"): -0.3}),
+    }
+    seeds = [7, 2**63 - 1, 0, 12]
+    drawn = list(PricePaths.draw_each(**options, steps=48, step_seconds=3600.0, seeds=seeds))
+    for seed, paths in zip(seeds, drawn, strict=True):
+        alone = draw(**options, seed=seed)
+        assert {symbol: path.tobytes() for symbol, path in paths.items()} == {
+            symbol: path.tobytes() for symbol, path in alone.items()
+        }
+
+
+def test_an_invalid_path_raises_when_its_turn_comes() -> None:
+    wild = GeometricBrownianMotion(volatility=45.0)
+    prices = PricePaths.draw_each({"WETH": wild}, {"WETH": 1.0}, steps=4, step_seconds=86_400.0, seeds=range(40))
+    first = next(seed for seed in range(40) if not _is_drawn(wild, seed))
+    assert len(list(islice(prices, first))) == first > 0
+    with pytest.raises(BadArgument, match="WETH at step"):
+        next(prices)
+
+
+def _is_drawn(process: GeometricBrownianMotion, seed: int) -> bool:
+    try:
+        return bool(PricePaths.draw({"WETH": process}, {"WETH": 1.0}, steps=4, step_seconds=86_400.0, seed=seed))
+    except BadArgument:
+        return False
 
 
 def test_another_symbol_changes_no_path() -> None:

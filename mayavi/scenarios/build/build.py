@@ -32,7 +32,9 @@ from mayavi.scenarios.build.chain.own_protocols import deploy_protocols, protoco
 from mayavi.scenarios.build.chain.parameters import build_governance, set_parameters
 from mayavi.scenarios.build.chain.pool_depth import scale_pools
 from mayavi.scenarios.build.chain.routes import pool_named
-from mayavi.scenarios.build.pricing import draw_prices, opening_gaps_wad
+from mayavi.scenarios.build.portion import Portion
+from mayavi.scenarios.build.portion import pace as pace
+from mayavi.scenarios.build.pricing import opening_gaps_wad
 from mayavi.scenarios.figures.accounts import FinalAccounts
 from mayavi.scenarios.figures.coarseness import LargestFall, largest_falls
 from mayavi.scenarios.figures.kpis import ScenarioKpis
@@ -99,12 +101,18 @@ def set_up(config: ScenarioConfig, fork: Fork) -> None:
 
 
 def build(
-    config: ScenarioConfig, fork: Fork, seed: int | None = None, threads: int = 1, *, is_set_up: bool = False
+    config: ScenarioConfig,
+    fork: Fork,
+    seed: int | None = None,
+    threads: int = 1,
+    *,
+    is_set_up: bool = False,
+    portion: Portion | None = None,
 ) -> Built:
     """Build the simulation that `config` describes on `fork`, which the simulation changes.
 
-    `seed` defaults to the scenario's own; `is_set_up`: `set_up` changed `fork` already. Raises `BadScenario` where the
-    world lacks what the scenario names.
+    `seed` defaults to the scenario's own; `is_set_up`: `set_up` changed `fork` already. `portion` are the runs that it
+    is one of. Raises `BadScenario` where the world lacks what the scenario names.
     """
     from mayavi.sim.scheduler import Scheduler
     from mayavi.sim.world_state import WorldState
@@ -112,9 +120,9 @@ def build(
     if not is_set_up:
         set_up(config, fork)
     chosen = config.seed if seed is None else seed
-    step_blocks, step_seconds = pace(config)
-    prices = draw_prices(config, fork, seed=chosen, step_seconds=step_seconds)
-    agents = build_agents(config, fork, step_seconds, chosen)
+    portion = portion or Portion(config, [chosen])
+    prices = portion.prices(fork, chosen)
+    agents = build_agents(portion, fork, chosen)
     if prices is not None and (posters := build_price_posters(agents)):
         agents.agents[PRICES] = posters
     if governance := build_governance(config, fork):
@@ -128,7 +136,7 @@ def build(
         world,
         _blocks(config, agents.agents),
         ordering=config.ordering,
-        step_blocks=step_blocks,
+        step_blocks=portion.step_blocks,
         base_fee_wei=config.gas.base_fee if config.gas.base_fee or config.gas.priority_fee else None,
         priority_fee_wei=config.gas.priority_fee,
         hooks=[snapshots, accounts],
@@ -137,7 +145,7 @@ def build(
     )
     limits = partial(agents.limits.counts, scheduler, tally)
     collaterals = dict.fromkeys(asset for group in agents.borrower_groups.values() for asset in group.collaterals)
-    falls = largest_falls(config, prices, collaterals if agents.limits.liquidators else (), step_seconds)
+    falls = largest_falls(config, prices, collaterals if agents.limits.liquidators else (), portion.step_seconds)
     kpis = _kpis(agents, tally, snapshots, opening_gaps_wad(config, fork, prices), limits, falls)
     return Built(world, scheduler, config.steps, kpis, tally, snapshots, accounts)
 
@@ -202,15 +210,6 @@ def _following(config: ScenarioConfig, pools: Iterable[str]) -> list[str]:
         if base in outside or (quote in outside and base not in config.tokens):
             found.append(pool)
     return found
-
-
-def pace(config: ScenarioConfig) -> tuple[int, int]:
-    """Return blocks and seconds per step."""
-    from mayavi.evm.chains import chain
-
-    each = chain(config.chain).block_seconds
-    wanted = config.step_blocks or max(1, (config.step_time or 0) // each)
-    return wanted, wanted * each
 
 
 def create(config: ScenarioConfig, fork: Fork) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -28,13 +28,10 @@ if TYPE_CHECKING:
 E8 = 10**8
 
 
-def draw_prices(config: ScenarioConfig, fork: Fork, *, seed: int, step_seconds: int) -> PricePaths | None:
-    """Draw a path for each price process of the scenario; None if it has none."""
-    return price_drawer(config, fork, step_seconds)(seed) if config.prices else None
-
-
-def price_drawer(config: ScenarioConfig, fork: Fork, step_seconds: int) -> Callable[[int], PricePaths]:
-    """Return the function that draws the paths of a seed. Initial prices are those of `fork` now."""
+def price_drawer(
+    config: ScenarioConfig, fork: Fork, step_seconds: int
+) -> Callable[[Sequence[int]], Iterator[PricePaths]]:
+    """Return the function that draws the paths of each of some seeds. Initial prices are those of `fork` now."""
     from mayavi.markets import Correlation, PricePaths
     from mayavi.scenarios.models.attachments import in_yaml
 
@@ -42,10 +39,10 @@ def price_drawer(config: ScenarioConfig, fork: Fork, step_seconds: int) -> Calla
     pairs = {(pair.split("/")[0], pair.split("/")[1]): float(value) for pair, value in config.correlations.items()}
     correlation = Correlation(pairs) if pairs else None
 
-    def draw(seed: int) -> PricePaths:
+    def draw(seeds: Sequence[int]) -> Iterator[PricePaths]:
         try:
-            return PricePaths.draw(
-                processes, start, steps=config.steps, step_seconds=step_seconds, seed=seed, correlation=correlation
+            yield from PricePaths.draw_each(
+                processes, start, steps=config.steps, step_seconds=step_seconds, seeds=seeds, correlation=correlation
             )
         except BadSeries as error:
             raise BadSeries(error.message, in_yaml(error.hint)) from None

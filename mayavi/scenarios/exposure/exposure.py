@@ -208,7 +208,7 @@ class _PostedPrices:
 
     def of(self, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
         """Return an array of answers for each feed, seeds × steps."""
-        drawn = [self._draw(seed) for seed in seeds]
+        drawn = list(self._draw(seeds))
         self.distinct |= {hash(tuple(path[: self._steps].tobytes() for path in each.values())) for each in drawn}
         found = []
         for symbol, feed in self._feeds:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mayavi.agents.lending.loan import Loan
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _DECIMALS = {"usd_e8": 8, "eth_e8": 8, "wad": 18, "ray": 27, "ppm": 6, "count": 0, "gas": 0, "wei": 0}
 
 
+@lru_cache(maxsize=1 << 12, typed=True)  # most KPIs of a sweep are those of an earlier run, such as zeros
 def kpi(name: str, value: int, unit: str) -> KpiRow:
     """Return an exact KPI; units `e6`, `e18` … are the smallest units of a token. `BadArgument` for another unit."""
     if unit in _DECIMALS:
@@ -81,7 +83,9 @@ class ScenarioKpis:
     def __call__(self, world: WorldState) -> list[KpiRow]:
         """Return all KPIs."""
         limits = (kpi(name, count, "count") for name, count in self.limits())
-        return [*self._lending(), *self._prices(), *self._vaults(), *self._sales(world), *limits]
+        metrics = {metric for _, metric in self.snapshots.latest}
+        vaults = self._vaults() if "share_price" in metrics else ()
+        return [*self._lending(metrics), *self._prices(), *vaults, *self._sales(world), *limits]
 
     def _vaults(self) -> Iterable[KpiRow]:
         """Give the price of a share of each vault after the last step, and its change."""
@@ -92,7 +96,7 @@ class ScenarioKpis:
                 yield kpi(f"share_price.{name}", latest[subject, metric].value, "wad")
                 yield kpi(f"share_price_change.{name}", _change(first, latest, subject, metric), "wad")
 
-    def _lending(self) -> Iterable[KpiRow]:
+    def _lending(self, metrics: Container[str]) -> Iterable[KpiRow]:
         if not self.populations:
             return
         tally, latest = self.tally, self.snapshots.latest
@@ -118,7 +122,7 @@ class ScenarioKpis:
             total = sum(latest[each, metric].value for each in self.populations)
             total += {"bad_debt": tally.market_loss_e8, "bad_debt_accounts": len(tally.market_losses_e8)}.get(name, 0)
             yield kpi(name, total, unit if latest[self.populations[0], metric].unit.endswith("_e8") else "count")
-        if any(metric == "deficit" for _, metric in latest):
+        if "deficit" in metrics:
             yield kpi("deficit", tally.deficit_e8, unit)
         yield from self._openings()
         for account in self.traced:
@@ -185,7 +189,7 @@ class ScenarioKpis:
             if distance is not None:
                 yield kpi(f"pool_gap.{pool}", distance, "wad")
             yield kpi(f"liquidity_change.{pool}", _change(first, latest, subject, "liquidity"), "wad")
-        for (subject, metric), figure in latest.items():
+        for (subject, metric), figure in latest.items() if self.curve_pools else ():
             if subject in self.curve_pools and metric.startswith("price_"):
                 yield kpi(f"{metric}.{subject}", figure.value, "wad")
 

@@ -47,8 +47,8 @@ class RunRequest:
         """Mode of specialised execution: the request's, else the scenario's; None if neither sets one."""
         return self.specialise if self.specialise is not None else self.scenario.config.specialise
 
-    def info(self, fork: Fork) -> RunInfo:
-        """Return the facts that are stored about the run before it starts on `fork`."""
+    def info(self, fork: Fork, used: dict[str, str] | None = None) -> RunInfo:
+        """Return the facts that are stored about the run before it starts on `fork`; `used` are known versions."""
         return RunInfo(
             run_id=self.run_id,
             scenario=self.scenario.name,
@@ -58,7 +58,7 @@ class RunRequest:
             chain=self.scenario.config.chain,
             source=self.source,
             world_digest=fork.digest(),
-            versions=versions(self.scenario.config),
+            versions=versions(self.scenario.config) if used is None else used,
             started_at=time.time(),
             sweep_id=self.sweep_id,
         )

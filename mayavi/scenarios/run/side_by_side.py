@@ -10,7 +10,7 @@ from mayavi.errors import BadScenario
 from mayavi.evm.specialise import specialised
 from mayavi.scenarios.loading import Scenario
 from mayavi.scenarios.plugin_versions import plugin_versions
-from mayavi.scenarios.run.request import RunRequest
+from mayavi.scenarios.run.request import RunRequest, versions
 from mayavi.scenarios.run.result import Run
 from mayavi.scenarios.run.run import run_result
 from mayavi.sim.recorder import StepBuffer
@@ -19,6 +19,7 @@ from mayavi.sim.side_by_side import run_side_by_side
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
+    from mayavi.scenarios.build.portion import Portion
     from mayavi.sim.runner import Runner
 
 
@@ -43,8 +44,11 @@ def execute_side_by_side(
     recorded, then the failed one as `interrupted`, and the exception is raised. The first run gets the replay
     statistics of all runs.
     """
+    from mayavi.scenarios.build.portion import Portion
+
     buffers = [StepBuffer() for _ in requests]
     runners: list[Runner] = []
+    portion = Portion(requests[0].scenario.config, [each.seed for each in requests])
     failure: BaseException | None = None
     with specialised(requests[0].mode) as replayed:
         for request, buffer in zip(requests, buffers, strict=True):
@@ -52,7 +56,7 @@ def execute_side_by_side(
                 copy = set_up()
                 copy.read_within(replayed, counted=not runners)
                 copy.share_outcomes()
-                runners.append(_runner(request, fork, copy, buffer))
+                runners.append(_runner(request, fork, copy, buffer, portion))
             except Exception as error:
                 failure = error
                 break
@@ -68,12 +72,12 @@ def execute_side_by_side(
     return done
 
 
-def _runner(request: RunRequest, fork: Fork, copy: Fork, recorder: Recorder) -> Runner:
+def _runner(request: RunRequest, fork: Fork, copy: Fork, recorder: Recorder, portion: Portion) -> Runner:
     from mayavi.scenarios.build.build import build
 
-    info = request.info(fork)
+    info = request.info(fork, portion.once("versions", lambda: versions(portion.config)))
     try:
-        simulation = build(request.scenario.config, copy, request.seed, request.threads, is_set_up=True)
+        simulation = build(portion.config, copy, request.seed, request.threads, is_set_up=True, portion=portion)
     except BadScenario as error:
         raise request.scenario.blame(error) from error
     return simulation.runner(recorder, info)

@@ -272,7 +272,8 @@ def _drop_superseded(store: Store, plan: Plan, done: Mapping[str, Run]) -> None:
 def _summary(plan: Plan, point: int, runs: Sequence[Run], confidence: float) -> PointSummary:
     own = [run for run, task in zip(runs, plan.tasks, strict=True) if task.point == point]
     units = {row.name: row.unit for run in own for row in run.kpis.rows()}
+    numbers = [run.kpis.numbers() for run in own]
     columns = {
-        name: [run.kpis.get(name, 0.0) for run in own if name in run.kpis or name.startswith(PREFIX)] for name in units
+        name: [each.get(name, 0.0) for each in numbers if name in each or name.startswith(PREFIX)] for name in units
     }
     return PointSummary(plan.points[point], summarise_all(columns, confidence=confidence), units)

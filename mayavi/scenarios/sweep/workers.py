@@ -126,7 +126,8 @@ def prepare(
         with SharedSegment(store) as together, SegmentRecorder(store, merge=False, together=together) as recorder:
             for point, alike in groupby(tasks, key=attrgetter("point")):
                 done += run(point, [request(task) for task in alike], recorder)
-        return [replace(each, highlights=None) for each in done]  # the parent process does not print them
+        # The parent process does not print highlights.
+        return [each if each.highlights is None else replace(each, highlights=None) for each in done]
 
     return work
 

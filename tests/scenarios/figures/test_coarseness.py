@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mayavi.evm.units import WAD
-from mayavi.scenarios.build.pricing import draw_prices
+from mayavi.scenarios.build.pricing import price_drawer
 from mayavi.scenarios.figures.coarseness import largest_falls
 from mayavi.scenarios.figures.notes import notes
 from mayavi.scenarios.loading import load_text
@@ -27,7 +27,7 @@ agents:
 def fall_of(price: str, time: str = "1h") -> tuple[float, int]:
     config = load_text(MARKET.format(price=price, time=time)).config
     seconds = config.step_time or 0
-    prices = draw_prices(config, replica(), seed=1, step_seconds=seconds)
+    (prices,) = price_drawer(config, replica(), seconds)([1])
     found = largest_falls(config, prices, ["WETH", "WBTC"], seconds)["WETH"]
     return found.change_wad / WAD, found.step_needed
 

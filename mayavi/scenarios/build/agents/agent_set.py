@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mayavi.agents.base import Agent
 from mayavi.scenarios.build.agents.agent_kind import numbered as numbered
@@ -15,6 +16,9 @@ from mayavi.scenarios.models.config import ScenarioConfig, pool_tokens
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
+    from mayavi.scenarios.build.portion import Portion
+
+A = TypeVar("A", bound=Agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class AgentSet:
 
     config: ScenarioConfig
     fork: Fork
-    step_seconds: int
+    portion: Portion
     seed: int
     agents: dict[str, list[Agent]] = field(default_factory=dict)
     """Agents by their name in the scenario."""
@@ -70,6 +74,21 @@ class AgentSet:
     """By liquidator on Compound V3: its market."""
     limits: Limits = field(default_factory=Limits)
     """Liquidators and arbitrageurs, which count what limits them."""
+
+    def __post_init__(self) -> None:
+        self._begun = self.fork.marker
+
+    @property
+    def step_seconds(self) -> int:
+        """Seconds per step."""
+        return self.portion.step_seconds
+
+    def alike(self, name: str, make: Callable[[], Sequence[A]]) -> list[A]:
+        """Return the agents of `make`, which depend neither on the seed nor on the fork object.
+
+        Runs of a portion get copies of them, unless a builder has written to the world before.
+        """
+        return list(make()) if self.fork.marker != self._begun else self.portion.copies(name, make)
 
     def use_pool(self, name: str) -> tuple[str, str, int]:
         """Return tokens and fee of an existing Uniswap V3 pool, and record its figures."""

@@ -22,20 +22,30 @@ from mayavi.scenarios.models.values.distributions import Constant
 from mayavi.scenarios.models.values.quantities import Asset
 
 if TYPE_CHECKING:
+    from mayavi.agents.lending.borrower import BorrowerAgent
+    from mayavi.agents.lending.borrower_population import BorrowerPopulation
     from mayavi.agents.liquidation.sale_routes import SaleRouteLike
 
 
 @agent_kind(Borrower)
 def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
     """Build one borrower with a given loan, one with a given health factor, or a population drawn at random."""
-    from mayavi.agents.lending.borrower import BorrowerAgent
-    from mayavi.agents.lending.open_market import lending_market
-    from mayavi.agents.lending.opening_borrower import OpeningBorrower
-
     if model.mixed:
         from mayavi.scenarios.build.agents.positions import build_mixed_borrowers
 
         return build_mixed_borrowers(agents, name, model)
+    borrowers = agents.alike(name, lambda: [_borrower(agents, name, model)])
+    market = market_name(model.protocol, model.market)
+    for each in borrowers:
+        agents.borrower_groups[name] = BorrowerGroup(market, each.accounts, each.collateral, each.debt)
+    return [*borrowers]
+
+
+def _borrower(agents: AgentSet, name: str, model: Borrower) -> BorrowerAgent | BorrowerPopulation:
+    from mayavi.agents.lending.borrower import BorrowerAgent
+    from mayavi.agents.lending.open_market import lending_market
+    from mayavi.agents.lending.opening_borrower import OpeningBorrower
+
     assert isinstance(model.collateral, Asset)
     assert isinstance(model.debt, Asset)
     market = market_name(model.protocol, model.market)
@@ -54,38 +64,32 @@ def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
     if model.debt.amount is not None:
         _check_single_loan(name, model, model.debt, len(behaviours))
         assert model.collateral.amount is not None
-        agents.borrower_groups[name] = BorrowerGroup(market, (name,), collateral, debt)
-        return [
-            OpeningBorrower(
-                name,
-                collateral_amount=units(model.collateral.amount, decimals),
-                debt_amount=units(model.debt.amount, debt_decimals),
-                behaviour=behaviours[0][0],
-                cash_share=model.cash,
-                **shared,
-            )
-        ]
+        return OpeningBorrower(
+            name,
+            collateral_amount=units(model.collateral.amount, decimals),
+            debt_amount=units(model.debt.amount, debt_decimals),
+            behaviour=behaviours[0][0],
+            cash_share=model.cash,
+            **shared,
+        )
     assert model.health_factor is not None
     single = model.count == 1 and len(behaviours) == 1  # only a population draws one of several behaviours
     if single and model.collateral.amount is not None and isinstance(model.health_factor, Constant):
-        agents.borrower_groups[name] = BorrowerGroup(market, (name,), collateral, debt)
-        return [
-            BorrowerAgent(
-                name,
-                collateral_amount=units(model.collateral.amount, decimals),
-                target=model.health_factor.constant,
-                behaviour=behaviours[0][0],
-                cash_share=model.cash,
-                **shared,
-            )
-        ]
+        return BorrowerAgent(
+            name,
+            collateral_amount=units(model.collateral.amount, decimals),
+            target=model.health_factor.constant,
+            behaviour=behaviours[0][0],
+            cash_share=model.cash,
+            **shared,
+        )
     if model.collateral.amount is not None:
         size: Any = float(model.collateral.amount)
     else:
         size = distribution(model.size_usd, Decimal(E8) / price_e8)
     from mayavi.agents.lending.borrower_population import BorrowerPopulation
 
-    population = BorrowerPopulation(
+    return BorrowerPopulation(
         name,
         members=model.count,
         collateral_amount=size,
@@ -94,8 +98,6 @@ def build_borrower(agents: AgentSet, name: str, model: Borrower) -> list[Agent]:
         cash_share=model.cash,
         **shared,
     )
-    agents.borrower_groups[name] = BorrowerGroup(market, population.accounts, collateral, debt)
-    return [population]
 
 
 def _check_single_loan(name: str, model: Borrower, debt: Asset, behaviours: int) -> None:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from mayavi.errors import BadScenario, BadSeries, ExecutionError, UsageError
 from mayavi.scenarios.build.agents.agent_set import AgentSet
 from mayavi.scenarios.build.agents.registry import find_kind
-from mayavi.scenarios.models.config import ScenarioConfig
 
 if TYPE_CHECKING:
     from mayavi.evm.fork import Fork
+    from mayavi.scenarios.build.portion import Portion
 
 
-def build_agents(config: ScenarioConfig, fork: Fork, step_seconds: int, seed: int) -> AgentSet:
-    """Build all agents of `config`; raise `BadScenario` where the world lacks what they need."""
-    built = AgentSet(config, fork, step_seconds, seed)
+def build_agents(portion: Portion, fork: Fork, seed: int) -> AgentSet:
+    """Build all agents of a run of `portion`; raise `BadScenario` where the world lacks what they need."""
+    config = portion.config
+    built = AgentSet(config, fork, portion, seed)
     kinds = {name: find_kind(model.kind) for name, model in config.agents.items()}
     for name in sorted(kinds, key=lambda each: kinds[each].last):  # stable: otherwise in the order of the file
         model = config.agents[name]

@@ -32,6 +32,10 @@ def build_oracle_shock(agents: AgentSet, name: str, model: OracleShock) -> list[
 
 def build_price_posters(agents: AgentSet) -> list[Agent]:
     """Build the agents that post outside prices to the feeds: several where markets read different feeds of a token."""
+    return agents.alike(PRICES, lambda: _price_posters(agents))
+
+
+def _price_posters(agents: AgentSet) -> list[Agent]:
     from mayavi.agents.oracle.price_path import PricePathAgent
 
     feeds = {symbol: _feeds(agents, symbol) for symbol in sorted(agents.config.prices)}
