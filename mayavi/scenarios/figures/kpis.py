@@ -119,9 +119,10 @@ class ScenarioKpis:
             ("debt", "debt"),
             ("collateral", "collateral"),
         ):
-            total = sum(latest[each, metric].value for each in self.populations)
+            figures = [latest[each, metric] for each in self.populations]
+            total = sum([each.value for each in figures])
             total += {"bad_debt": tally.market_loss_e8, "bad_debt_accounts": len(tally.market_losses_e8)}.get(name, 0)
-            yield kpi(name, total, unit if latest[self.populations[0], metric].unit.endswith("_e8") else "count")
+            yield kpi(name, total, unit if figures[0].unit.endswith("_e8") else "count")
         if "deficit" in metrics:
             yield kpi("deficit", tally.deficit_e8, unit)
         yield from self._openings()
