@@ -35,6 +35,7 @@ def one_portion(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give all tasks to the worker at once, which takes two for many."""
     monkeypatch.setattr(workers, "Portions", Everything)
     monkeypatch.setattr(side_by_side, "MANY_RUNS", 2)
+    monkeypatch.setattr(side_by_side, "MOST_AGENTS", 1_000)
 
 
 class Everything:
@@ -173,11 +174,13 @@ def test_counts_of_what_was_replayed_stand_with_the_first_run(tmp_path: Path) ->
     assert not any(run.specialise for run in found.runs[1:])
 
 
-def test_code_of_others_and_worlds_of_a_node_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_agents_code_of_others_and_worlds_of_a_node_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = load_scenario("aave_borrower")
     fork = scenario.world().open()
     assert may_run_side_by_side(16, scenario, fork)
     assert not may_run_side_by_side(15, scenario, fork)
+    few, many = (load_scenario("depeg_cascade", overrides=[f"agents.borrowers.count={count}"]) for count in (5, 6))
+    assert (may_run_side_by_side(16, few, fork), may_run_side_by_side(16, many, fork)) == (True, False)
     monkeypatch.setattr(type(fork), "fetches_missing", True)
     assert not may_run_side_by_side(16, scenario, fork)
     monkeypatch.setattr(type(fork), "fetches_missing", False)
