@@ -174,7 +174,9 @@ def test_counts_of_what_was_replayed_stand_with_the_first_run(tmp_path: Path) ->
     assert not any(run.specialise for run in found.runs[1:])
 
 
-def test_many_agents_code_of_others_and_worlds_of_a_node_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_agents_code_of_others_and_worlds_of_a_node_run_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     scenario = load_scenario("aave_borrower")
     fork = scenario.world().open()
     assert may_run_side_by_side(16, scenario, fork)
