@@ -103,19 +103,17 @@ class AaveAccount(LaterActions):
         """Withdraw `amount` of `asset`, or all of it with interest."""
         token = self.market.address_of(asset)
         units = EVERYTHING if amount is None else require_positive(amount, "a withdrawal")
-        sent = token, units, self.address
-        if receipt := self._attempt("withdraw", sent):
-            return receipt
-        if not self.supplied(token):
-            raise ActionRefused(f"{self._name} has supplied no {self._symbol(token)}: there is nothing to withdraw")
-        with atomic(self._fork):
-            return self._send("withdraw", *sent)
+        try:
+            return self._act("withdraw", token, units, self.address)
+        except CallReverted:
+            if self.supplied(token):
+                raise
+        raise ActionRefused(f"{self._name} has supplied no {self._symbol(token)}: there is nothing to withdraw")
 
     def borrow(self, asset: AddressLike, amount: int) -> Receipt:
         """Borrow `amount` of `asset` at the variable rate."""
         token, amount = self.market.address_of(asset), require_positive(amount, "a loan")
-        with atomic(self._fork):
-            return self._send("borrow", token, amount, _VARIABLE_RATE, 0, self.address)
+        return self._act("borrow", token, amount, _VARIABLE_RATE, 0, self.address)
 
     def repay(self, asset: AddressLike, amount: int | None = None) -> Receipt:
         """Repay `amount` of the debt in `asset`, or all of it. At most the debt is taken."""
@@ -131,13 +129,11 @@ class AaveAccount(LaterActions):
 
     def set_collateral(self, asset: AddressLike, use: bool = True) -> Receipt:
         """Enable or disable the supplied `asset` as collateral."""
-        with atomic(self._fork):
-            return self._send("setUserUseReserveAsCollateral", self.market.address_of(asset), use)
+        return self._act("setUserUseReserveAsCollateral", self.market.address_of(asset), use)
 
     def set_emode(self, category: int) -> Receipt:
         """Enter an efficiency mode; 0 leaves it."""
-        with atomic(self._fork):
-            return self._send("setUserEMode", category)
+        return self._act("setUserEMode", category)
 
     def liquidate(
         self,
@@ -339,11 +335,13 @@ class AaveAccount(LaterActions):
             raise explain(self, error, function, arguments) from None
         return receipt
 
-    def _attempt(self, function: str, arguments: tuple[Any, ...]) -> Receipt | None:
-        """Send `function`; return None and change nothing if it fails."""
-        pool = self.market.pool.address
-        receipts = self._fork.attempt([(pool, self._function(function).encode(*arguments), None)], self.address)
-        return None if receipts is None else receipts[0]
+    def _act(self, function: str, *arguments: Any) -> Receipt:
+        """Send `function`, in one kernel call if that succeeds; the fork is restored if it fails."""
+        data, pool = self._function(function).encode(*arguments), self.market.pool.address
+        if receipts := self._fork.attempt([(pool, data, None)], self.address):
+            return receipts[0]
+        with atomic(self._fork):
+            return self._send(function, *arguments)
 
     def _attempt_to_pay(
         self, token: bytes, amount: int, function: str, arguments: tuple[Any, ...], *, in_full: bool = True

@@ -60,4 +60,4 @@ class AccountsData:
         return len(self.health_factor_wad)
 
     def __getitem__(self, row: int) -> AccountData:
-        return AccountData(*(getattr(self, name)[row] for name in AccountData._fields))
+        return AccountData.of(b"".join([getattr(self, name).words[row].tobytes() for name in AccountData._fields]))
