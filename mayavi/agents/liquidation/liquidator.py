@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -189,7 +189,7 @@ class LiquidatorAgent(Agent):
         note = f"{len(factors)} of {len(self.watched)} can be liquidated, {len(intents)} pay"
         return StepResult(intents, note, waits=len(ready) < len(factors))
 
-    def _ready(self, world: World, factors: Mapping[bytes, int]) -> set[bytes]:
+    def _ready(self, world: World, factors: Mapping[bytes, int]) -> Set[bytes]:
         """Return the liquidatable accounts noticed at least `latency_blocks` blocks ago."""
         block, seen = world.fork.block_number, self._first_seen
         for account in seen.keys() - factors.keys():
@@ -200,7 +200,7 @@ class LiquidatorAgent(Agent):
             noticed = [account for account, draw in zip(unseen, draws, strict=True) if draw < self.notices]
             seen |= dict.fromkeys(noticed, block)
         if not self.latency_blocks:
-            return set(seen)
+            return seen.keys()
         latest = block - self.latency_blocks
         return {account for account, first in seen.items() if first <= latest}
 

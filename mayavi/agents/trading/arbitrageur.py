@@ -72,6 +72,7 @@ class ArbitrageurAgent(Agent):
         self.address = world.address(self.name)
         self._uniswap = UniswapV3(world.fork)
         self.pool: UniswapV3Pool = self._uniswap.pool(*self.tokens, self.fee)
+        self._name_of_pool = world.fork.name(self.pool.address)
         for token, amount in self.capital.items():
             world.fork.deal(token, self.address, amount)
 
@@ -130,7 +131,8 @@ class ArbitrageurAgent(Agent):
         return found
 
     def _pool_name(self, world: World) -> str:
-        return world.fork.name(self.pool.address)
+        del world
+        return self._name_of_pool
 
     def _sides(self, world: World) -> tuple[str, str]:
         """Return the names of token0 and token1."""
