@@ -223,22 +223,37 @@ class atomic:  # noqa: N801
 def send_spending(fork: Fork, token: bytes, amount: int, spender: bytes, data: bytes, sender: bytes) -> Receipt | None:
     """Send `data` to `spender`, which takes exactly `amount` of `token` from `sender`; return the receipt.
 
-    Approve and send in one kernel call. Return None and change nothing if the balance is too small, an allowance exists
-    before or after, or a step fails: use `spending` then, whose errors say why.
+    Approve and send in one kernel call. Return None and change nothing if an allowance exists before or after, or a
+    step fails, as for lack of balance: use `spending` then, whose errors say why.
     """
     if not 0 < amount < 2**256:
         return None
-    units = amount.to_bytes(32, "big")
-    allowance = token, _ALLOWANCE + sender + _PADDING + spender, (_NOTHING, _NOTHING)
+    without_allowance = token, _ALLOWANCE + sender + _PADDING + spender, (_NOTHING, _NOTHING)
+    approval = token, _APPROVE + spender + amount.to_bytes(32, "big"), None
+    receipts = fork.attempt([without_allowance, approval, (spender, data, None), without_allowance], sender)
+    return None if receipts is None else receipts[-1]
+
+
+def send_spending_up_to(
+    fork: Fork, token: bytes, most: int, spender: bytes, data: bytes, sender: bytes
+) -> Receipt | None:
+    """Send `data` like `send_spending` to a `spender` that may take less than `most`, and revoke the rest."""
+    if not 0 < most < 2**256:
+        return None
+    units, asset = most.to_bytes(32, "big"), Erc20(fork, token)
     steps = [
         (token, _BALANCE_OF + sender, (units, _ANYTHING)),
-        allowance,
+        (token, _ALLOWANCE + sender + _PADDING + spender, (_NOTHING, _NOTHING)),
         (token, _APPROVE + spender + units, None),
         (spender, data, None),
-        allowance,
     ]
-    receipts = fork.attempt(steps, sender)
-    return None if receipts is None else receipts[-1]
+    with atomic(fork):
+        receipts = fork.attempt(steps, sender)
+        if receipts is None:
+            return None
+        if left := asset.allowance(sender, spender):
+            asset._approve(spender, left, 0, sender)
+        return receipts[-1]
 
 
 class spending:  # noqa: N801

@@ -82,9 +82,11 @@ class Execution:
                 status, exception, details = "raised", exception or error, "{}"
         if exception is not None:
             reason = traceback_text(exception, leave_out=__file__)
-        if self.base_fee_wei:
-            fees = ((each.fee_wei, each.receipt.gas_used) for each in sent)
-            self.world.burned_wei += sum(min(fee, gas * self.base_fee_wei) for fee, gas in fees)
+        gas_used = fees_wei = 0
+        for each in sent:
+            gas_used += each.receipt.gas_used
+            fees_wei += each.fee_wei
+            self.world.burned_wei += min(each.fee_wei, each.receipt.gas_used * (self.base_fee_wei or 0))
         row = action_row(
             self.world.step,
             block,
@@ -95,8 +97,8 @@ class Execution:
             status,
             reason,
             transactions=len(sent),
-            gas_used=sum(each.receipt.gas_used for each in sent),
-            fee_wei=str(sum(each.fee_wei for each in sent)),
+            gas_used=gas_used,
+            fee_wei=str(fees_wei),
         )
         return row, exception
 

@@ -202,8 +202,9 @@ class Scheduler:
         name = f"{block.name} {again}" if again else block.name
         queue = ordered(intents, self.ordering, seed=world.seed, step=world.step, block=name)
         position = sum(row.block == block.name and row.position >= 0 for row in actions) if again else 0
+        gas_limit = int(world.fork.block["gas_limit"]) if queue else 0
         for queued in queue:
-            if self._has_room(queued):
+            if self._has_room(queued, gas_limit):
                 row, exception = self._execution.execute(queued, block.name, position, moment)
                 self._gas_used += row.gas_used
                 self._record(row, exception, actions)
@@ -224,11 +225,11 @@ class Scheduler:
         self._hooks = hooks
         self._block_hooks = [each for each in hooks if _watches_blocks(each)]
 
-    def _has_room(self, queued: QueuedIntent) -> bool:
+    def _has_room(self, queued: QueuedIntent, gas_limit: int) -> bool:
         """Whether an intent fits into the block; intents of agents without `every_block` always do."""
         if queued.agent not in self._repeating:
             return True
-        if self._gas_used + queued.intent.gas <= int(self.world.fork.block["gas_limit"]):
+        if self._gas_used + queued.intent.gas <= gas_limit:
             return True
         self._left_in_block += 1
         return False
@@ -271,7 +272,9 @@ class Scheduler:
                     actions.append(action_row(world.step, block.name, -1, (name, name, "rest"), moment, note))
         intents = []
         for agent in block.agents:  # in list order, which only `fifo` keeps
-            answer = answers.get(agent.name, StepResult())
+            if agent.name not in answers:
+                continue
+            answer = answers[agent.name]
             for intent in answer.intents:
                 tip = intent.priority_fee_wei or agent.priority_fee_wei or self.priority_fee_wei
                 intents.append(QueuedIntent(agent.name, intent.account or agent.name, intent, tip, answer.note))

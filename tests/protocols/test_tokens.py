@@ -16,7 +16,7 @@ from mayavi.errors import (
     UnknownName,
 )
 from mayavi.evm.sent import Sent
-from mayavi.protocols.tokens import Erc20, require_balance, send_spending, spending
+from mayavi.protocols.tokens import Erc20, require_balance, send_spending, send_spending_up_to, spending
 from tests.states import state_of
 
 ALICE = bytes.fromhex("a11ce00000000000000000000000000000000001")
@@ -139,6 +139,30 @@ def test_what_needs_more_steps_is_left_to_spending(
     Erc20(fork, "USDC").approve("AaveV3.Pool", approved, sender=ALICE)
     before = state_of(fork)
     assert not supply(fork, amount, taken)
+    assert state_of(fork) == before
+
+
+def test_what_is_not_taken_in_one_go_is_revoked_as_by_spending(fork: Fork) -> None:
+    other, seen, expected = fork.copy(), list[Sent](), list[Sent]()
+    for each, sent in ((fork, seen), (other, expected)):
+        each.deal("USDC", ALICE, 100)
+        each.watch(sent.append)
+    pool, usdc = other.contract("AaveV3.Pool", ["supply(address,uint256,address,uint16)"]), fork.address_of("USDC")
+    data = pool.supply.encode(usdc, 20, ALICE, 0)
+    assert send_spending_up_to(fork, usdc, 60, pool.address, data, ALICE) is not None
+    with spending(other, "USDC", pool.address, 60, ALICE):
+        pool.supply(usdc, 20, ALICE, 0, sender=ALICE)
+    assert (len(seen), Erc20(fork, usdc).allowance(ALICE, pool.address)) == (3, 0)
+    assert seen == expected
+    assert state_of(fork) == state_of(other)
+
+
+def test_more_than_the_balance_is_not_spent_in_one_go_even_if_less_is_taken(fork: Fork) -> None:
+    fork.deal("USDC", ALICE, 59)
+    before = state_of(fork)
+    pool, usdc = fork.contract("AaveV3.Pool", ["supply(address,uint256,address,uint16)"]), fork.address_of("USDC")
+    data = pool.supply.encode(usdc, 20, ALICE, 0)
+    assert send_spending_up_to(fork, usdc, 60, pool.address, data, ALICE) is None
     assert state_of(fork) == before
 
 

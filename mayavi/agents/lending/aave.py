@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.agents.lending.refusals import refused_supply
 from mayavi.errors import CallReverted
+from mayavi.evm.abi.interface import Function
 from mayavi.evm.fork.calls import FEW_CALLS
 from mayavi.evm.words import known_address_words
 from mayavi.protocols.aave.account_data import AccountData
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 Accounts = Sequence[bytes] | NDArray[np.uint8]
 """Addresses, or their words."""
+
+_PRICE = Function.parse("getAssetPrice(address)").selector + bytes(12)  # the address to follow
+_HEALTH = partial(tuple.__new__, Health)
+"""Health of a tuple, without a call of Python's own."""
 
 
 class AaveLendingAccount:
@@ -121,16 +126,17 @@ class AaveLending:
     def healths(self, addresses: Sequence[bytes]) -> Healths:
         """Return the health of many accounts in one read."""
         data, rules = self.market.account_data(addresses), self.rules
-        return Healths(data.health_factor_wad, lambda row: _health(data[row], rules))
+        return Healths(data.health_factor_wad, lambda row: _health(data[row], rules), data.collateral_usd_e8)
 
     def price_e8(self, asset: str) -> int:
         """Return the price of one whole `asset` in USD, with 8 decimals."""
-        address = self.asset(asset).address
-        try:
-            price: int = self._oracle.getAssetPrice(address)
-        except CallReverted as error:
+        address, oracle = self.asset(asset).address, self._oracle
+        try:  # straight to the fork, as it is read for each liquidation
+            output = self.fork.call(oracle.address, _PRICE + address)
+            price: int = int.from_bytes(output) if len(output) == 32 else oracle.getAssetPrice(address)
+        except CallReverted:
             with explain_missing_prices(self.market, address):
-                raise error from None
+                price = oracle.getAssetPrice(address)  # raises the detailed error
         return price
 
     @cached_property
@@ -182,7 +188,7 @@ class AaveLending:
         """Return the largest liquidations of `borrowers` that the pool's rules allow now."""
         if not borrowers:
             return []
-        rules, sides = self.rules, {each: AssetState.of(self, each) for each in sorted({*collaterals, *debts})}
+        rules, sides = self.rules, self._asset_states(tuple(sorted({*collaterals, *debts})))
         flags = self._column(self.market.pool, "getUserConfiguration", _accounts(borrowers))
         # Who has no collateral left, and keeps its debt for ever, is not looked at further.
         wanted = sum(2 << 2 * sides[each].id for each in {*collaterals})
@@ -223,9 +229,9 @@ class AaveLending:
 
     def liquidate(self, liquidator: bytes, quote: LiquidationQuote) -> LiquidationResult:
         """Repay the quoted part of the borrower's debt and take the collateral."""
-        account = self.market.account(liquidator)
-        done = account.liquidate(quote.borrower, quote.collateral, quote.debt, quote.asks)
-        deficit_e8 = self.deficit_e8(done.receipt, quote.borrower)
+        seized, repaid = self.asset(quote.collateral).address, self.asset(quote.debt).address
+        receipt, done = self.market.account(liquidator).send_liquidation(quote.borrower, seized, repaid, quote.asks)
+        deficit_e8 = self.deficit_e8(receipt, quote.borrower)
         return LiquidationResult(done.covered, done.covered, done.seized, deficit_e8=deficit_e8)
 
     def deficit_e8(self, receipt: Receipt, borrower: bytes) -> int:
@@ -238,6 +244,10 @@ class AaveLending:
                 symbol = Erc20(self.fork, event.args.debtAsset).symbol
                 total += rules.debt_usd_e8(event.args.amount, self.price_e8(symbol), int(10 ** self.decimals(symbol)))
         return total
+
+    def _asset_states(self, assets: tuple[str, ...]) -> dict[str, AssetState]:
+        key = "asset states", self.market.pool.address, assets
+        return self.fork.read_once(key, lambda: {each: AssetState.of(self, each) for each in assets})
 
     def _balances(self, token: Erc20, holders: Accounts) -> list[int]:
         return self._column(token.contract, "balanceOf", holders)
@@ -287,7 +297,6 @@ class AssetState(NamedTuple):
 
 
 def _health(data: AccountData, rules: RulesV30) -> Health:
-    collateral = data.collateral_usd_e8
-    most = rules.borrow_limit_usd_e8(collateral, data.ltv_bps)
-    limit = rules.limit_usd_e8(collateral, data.liquidation_threshold_bps)
-    return Health(collateral, data.debt_usd_e8, limit, most, limit, data.health_factor_wad)
+    collateral, debt, _, threshold_bps, ltv_bps, factor_wad = data
+    limit = rules.limit_usd_e8(collateral, threshold_bps)
+    return _HEALTH((collateral, debt, limit, rules.borrow_limit_usd_e8(collateral, ltv_bps), limit, factor_wad))

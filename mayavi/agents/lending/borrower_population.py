@@ -11,11 +11,10 @@ from mayavi.agents.base import Agent, StepResult, World
 from mayavi.agents.lending.behaviours import Behaviour, Passive
 from mayavi.agents.lending.borrower import drop_ppm, spend
 from mayavi.agents.lending.loan import Loan
-from mayavi.agents.lending.market import read_healths
+from mayavi.agents.lending.market import addresses_of, read_healths
 from mayavi.agents.quantities import MILLION, Number, as_ppm, as_wad, units_of
 from mayavi.agents.trading.exchange import UniswapExchange
 from mayavi.errors import BadArgument
-from mayavi.evm.address import Addresses
 from mayavi.markets.distributions import Choice, Distribution, Spec, distribution_of
 from mayavi.protocols.uniswap.route import RouteLike
 
@@ -70,7 +69,7 @@ class BorrowerPopulation(Agent):
 
     def prepare(self, world: World) -> None:
         """Draw the members and open their loans."""
-        self.addresses = Addresses(world.address(account) for account in self.accounts)
+        self.addresses = addresses_of(world, self.accounts)
         exchange = None if self.route is None else UniswapExchange(world.fork, self.route)
         self.loan = Loan(world.fork, self.market, self.collateral, self.debt, exchange)
         lending = self.loan.lending

@@ -5,8 +5,9 @@ Shared by single borrowers and populations. All amounts are exact integers in sm
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from mayavi.agents.base import Details, Intent
 from mayavi.agents.lending.behaviours import Move, format_health
@@ -24,6 +25,9 @@ ROUNDS = 24
 
 _LEAST_PPM = 1_001_000  # health factor left by a withdrawal before a sale: a margin for interest and failed sales
 _MILLION = 10**6
+
+Terms = Callable[[str], tuple[int, int]]
+"""Function from asset to price with 8 decimals and unit."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ class Loan:
         excess_e8 = health.debt_value_e8 - health.debt_value_at(move.target_wad)
         if excess_e8 <= 0:
             return None
-        needed = self._units_of(excess_e8)
+        needed = _units_of(excess_e8, *self._price_and_unit(self.debt))
         if cash >= needed or not move.sells_collateral or self.exchange is None:
             if not cash:
                 return None
@@ -170,20 +174,21 @@ class Loan:
         Returns the debt repaid and the collateral sold. Stops when stuck, and fails if nothing was repaid.
         """
         repaid, sold, least = 0, 0, least_repayment(self.lending, self.debt)
+        terms = cache(self._price_and_unit)  # an oracle does not move within an intent
+        owed, health = account.debt(self.debt), account.health()
         for _ in range(ROUNDS):
-            owed, health = account.debt(self.debt), account.health()
-            wanted = self._to_repay(health, target_wad, owed)
+            wanted = self._to_repay(health, target_wad, owed, terms)
             if not wanted:
                 break
             cash = min(self.cash(account.address), wanted)
             if cash >= least or cash == owed:
                 account.repay(self.debt, None if cash == owed else cash)
                 repaid += cash
+                owed, health = account.debt(self.debt), account.health()
                 if cash == wanted:
                     continue
-                health = account.health()
             try:
-                exchange, amount = self._to_sell(account, health, target_wad, wanted - cash)
+                exchange, amount = self._to_sell(account, health, target_wad, wanted - cash, terms)
             except ActionRefused:
                 if repaid:
                     break
@@ -197,24 +202,24 @@ class Loan:
                     break
                 raise
             sold += sale.amount_in
+            health = account.health()
         return repaid, sold
 
-    def _to_repay(self, health: Health, target_wad: int | None, owed: int) -> int:
+    def _to_repay(self, health: Health, target_wad: int | None, owed: int, terms: Terms) -> int:
         if target_wad is None:
             return owed
         excess_e8 = health.debt_value_e8 - health.debt_value_at(target_wad)
         # A sale at the pool's price slightly misses the target: within a ten-thousandth counts as reached.
         if excess_e8 <= health.debt_value_e8 // 10_000:
             return 0
-        return min(owed, self._units_of(excess_e8))
+        return min(owed, _units_of(excess_e8, *terms(self.debt)))
 
-    def _units_of(self, value_e8: int) -> int:
-        """Return the smallest amount of the debt asset worth at least `value_e8`."""
-        unit, price = int(10 ** self.lending.decimals(self.debt)), self.lending.price_e8(self.debt)
-        return -(-value_e8 * unit // price)
+    def _price_and_unit(self, asset: str) -> tuple[int, int]:
+        """Return the price of one whole `asset` with 8 decimals, and its smallest units."""
+        return self.lending.price_e8(asset), int(10 ** self.lending.decimals(asset))
 
     def _to_sell(
-        self, account: LendingAccount, health: Health, target_wad: int | None, missing: int
+        self, account: LendingAccount, health: Health, target_wad: int | None, missing: int, terms: Terms
     ) -> tuple[Exchange, int]:
         """Return the exchange and the collateral to sell now: what is needed, at most what may be withdrawn."""
         if self.exchange is None:
@@ -223,7 +228,7 @@ class Loan:
                 "give the borrower cash or a route",
             )
         supplied = account.supplied(self.collateral)
-        price, unit = self.lending.price_e8(self.collateral), int(10 ** self.lending.decimals(self.collateral))
+        price, unit = terms(self.collateral)
         if not supplied or not health.withdraw_limit_e8:
             raise ActionRefused(f"there is no {self.collateral} left to sell", "the debt stays")
         free = min(supplied, self._sellable_e8(health) * unit // price)
@@ -256,3 +261,8 @@ class Loan:
 
     def _with_health(self, account: LendingAccount, **facts: int) -> Details:
         return {**facts, "health_factor_after_wad": account.health().health_factor_wad}
+
+
+def _units_of(value_e8: int, price_e8: int, unit: int) -> int:
+    """Return the smallest amount worth at least `value_e8`."""
+    return -(-value_e8 * unit // price_e8)

@@ -7,12 +7,13 @@ USD, but ETH for markets of Compound and Morpho that lend WETH.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from mayavi.evm.address import Addresses
 from mayavi.evm.units import WAD
 
 if TYPE_CHECKING:
@@ -53,9 +54,13 @@ class Healths:
     Rows are computed on access; values compared for all accounts are arrays.
     """
 
-    def __init__(self, health_factor_wad: Words, row: Callable[[int], Health]) -> None:
+    def __init__(
+        self, health_factor_wad: Words, row: Callable[[int], Health], collateral_value_e8: Words | None = None
+    ) -> None:
         self.health_factor_wad = health_factor_wad
         """Exact: `.ints()`, `[row]`."""
+        self.collateral_value_e8 = collateral_value_e8
+        """Exact; None where it takes another read."""
         self._row = row
 
     @cached_property
@@ -193,6 +198,18 @@ def least_repayment(market: LendingMarket, asset: str) -> int:
     return 1 if found is None else int(found(asset))
 
 
+def addresses_of(world: World, accounts: Iterable[str]) -> Addresses:
+    """Return the addresses of `accounts`, as the same object for equal ones: a key that is found without a look at
+    each of them.
+    """
+    return _shared(tuple([world.address(account) for account in accounts]))
+
+
+@lru_cache(maxsize=64)
+def _shared(addresses: tuple[bytes, ...]) -> Addresses:
+    return Addresses(addresses)
+
+
 def read_healths(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> Healths:
     """Return the health of `addresses`, read once per block and shared between agents."""
     return world.observe(("healths", market.name, addresses), lambda: market.healths(addresses))
@@ -208,3 +225,17 @@ def read_liquidatable(world: World, market: LendingMarket, addresses: tuple[byte
         return dict(zip([addresses[row] for row in rows.tolist()], factors, strict=True))
 
     return world.observe(("liquidatable", market.name, addresses), read)
+
+
+def read_seizable(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> dict[bytes, int]:
+    """Return those of `read_liquidatable` that have collateral left, as far as their healths say it."""
+
+    def read() -> dict[bytes, int]:
+        factors, healths = read_liquidatable(world, market, addresses), read_healths(world, market, addresses)
+        if not factors or healths.collateral_value_e8 is None:
+            return factors
+        rows = np.flatnonzero(healths.liquidatable)
+        seizable = rows[healths.collateral_value_e8.words[rows].any(axis=1)]
+        return {addresses[row]: factors[addresses[row]] for row in seizable.tolist()}
+
+    return world.observe(("seizable", market.name, addresses), read)

@@ -10,7 +10,7 @@ import numpy as np
 from mayavi.agents.base import Agent, StepResult, World
 from mayavi.agents.lending.behaviours import NEVER_DROPS, Behaviour, Passive
 from mayavi.agents.lending.borrower import OUTSIDE
-from mayavi.agents.lending.market import read_healths
+from mayavi.agents.lending.market import addresses_of, read_healths
 from mayavi.agents.lending.mixed_loan import MixedLoan
 from mayavi.agents.lending.position_opening import (
     Opening,
@@ -21,7 +21,6 @@ from mayavi.agents.lending.position_opening import (
 )
 from mayavi.agents.quantities import MILLION, Number, as_ppm
 from mayavi.errors import BadArgument
-from mayavi.evm.address import Addresses
 from mayavi.markets.distributions import Choice
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.route import RouteLike
@@ -78,7 +77,7 @@ class PositionHolders(Agent):
 
     def prepare(self, world: World) -> None:
         """Open the positions."""
-        self.addresses = Addresses(world.address(account) for account in self.accounts)
+        self.addresses = addresses_of(world, self.accounts)
         self.loan = MixedLoan(world.fork, self.market, self.routes)
         drawn = self._lots.sample(len(self.addresses), world.rng(f"{self.name}.behaviour"))
         self.behaviour_of = [int(each) for each in drawn]

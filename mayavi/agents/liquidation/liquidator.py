@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,14 +13,15 @@ from mayavi.agents.lending.market import (
     LendingMarket,
     LiquidationQuote,
     LiquidationResult,
+    addresses_of,
     read_liquidatable,
+    read_seizable,
 )
 from mayavi.agents.lending.open_market import lending_market
 from mayavi.agents.liquidation.choice import Choice, Chosen, Sales
 from mayavi.agents.liquidation.limits import LIMITS, Limit, Reason, no_limits
 from mayavi.agents.liquidation.sale_routes import SaleRoute, SaleRouteLike, open_route
 from mayavi.errors import BadArgument
-from mayavi.evm.address import Addresses
 from mayavi.protocols.tokens import Erc20, atomic
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class LiquidatorAgent(Agent):
         self.address = world.address(self.name)
         self.lending: LendingMarket = lending_market(world.fork, self.market)
         self._tokens: dict[str, Erc20] = {}
-        self.watched = Addresses(world.address(account) for account in self.watch)
+        self.watched = addresses_of(world, self.watch)
         self._names = dict(zip(self.watched, self.watch, strict=True))
         self._check_route_ends(world)
         for asset, amount in self.capital.items():
@@ -165,7 +166,8 @@ class LiquidatorAgent(Agent):
         ready = self._ready(world, factors)
         if not factors:
             return self.rests(f"none of {len(self.watched)} can be liquidated")
-        quotes = [quote for quote in self._quotes(world, factors) if quote.borrower in ready]
+        seizable = read_seizable(world, self.lending, self.watched)
+        quotes = [quote for quote in self._quotes(world, seizable) if quote.borrower in ready]
         chosen = self._choose(world, quotes, factors)
         self._limited_now["latency"] = factors.keys() - ready
         intents = tuple(
@@ -187,7 +189,7 @@ class LiquidatorAgent(Agent):
         note = f"{len(factors)} of {len(self.watched)} can be liquidated, {len(intents)} pay"
         return StepResult(intents, note, waits=len(ready) < len(factors))
 
-    def _ready(self, world: World, factors: Mapping[bytes, int]) -> set[bytes]:
+    def _ready(self, world: World, factors: Mapping[bytes, int]) -> Set[bytes]:
         """Return the liquidatable accounts noticed at least `latency_blocks` blocks ago."""
         block, seen = world.fork.block_number, self._first_seen
         for account in seen.keys() - factors.keys():
@@ -197,6 +199,8 @@ class LiquidatorAgent(Agent):
             draws = world.rng(f"{self.name}.notices").random(len(unseen)) if self.notices < 1 else np.zeros(len(unseen))
             noticed = [account for account, draw in zip(unseen, draws, strict=True) if draw < self.notices]
             seen |= dict.fromkeys(noticed, block)
+        if not self.latency_blocks:
+            return seen.keys()
         latest = block - self.latency_blocks
         return {account for account, first in seen.items() if first <= latest}
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from mayavi.agents.base import Agent, Details, StepResult, World
 from mayavi.agents.gas import gas_value_e8
 from mayavi.agents.oracle.reference import OutsidePrices, ReferencePrices
-from mayavi.agents.trading.selling import sqrt_price_x96
+from mayavi.agents.trading.selling import root_x96
 from mayavi.errors import BadArgument
 from mayavi.protocols.tokens import Erc20
 from mayavi.protocols.uniswap.market import UniswapV3
@@ -73,6 +72,7 @@ class ArbitrageurAgent(Agent):
         self.address = world.address(self.name)
         self._uniswap = UniswapV3(world.fork)
         self.pool: UniswapV3Pool = self._uniswap.pool(*self.tokens, self.fee)
+        self._name_of_pool = world.fork.name(self.pool.address)
         for token, amount in self.capital.items():
             world.fork.deal(token, self.address, amount)
 
@@ -104,17 +104,15 @@ class ArbitrageurAgent(Agent):
         """Return the profitable trade, or the reason why there is none."""
         root = self.pool.sqrt_price_x96
         zero, one = self._sides(world)
-        fair = Fraction(prices[zero], prices[one])
-        units = self._token(world, zero).decimals, self._token(world, one).decimals
-        kept = Fraction(_FEE_UNIT - self.fee, _FEE_UNIT)
+        fair1 = prices[zero] * int(10 ** self._token(world, one).decimals)
+        fair0, kept = prices[one] * int(10 ** self._token(world, zero).decimals), _FEE_UNIT - self.fee
         # Marginal price equals fair price net of fee: below it when buying token0, above it when selling.
-        lowest, highest = (sqrt_price_x96(price, *units, token0=True) for price in (fair * kept, fair / kept))
-        exact = sqrt_price_x96(fair, *units, token0=True)
+        lowest, highest = root_x96(fair1 * kept, fair0 * _FEE_UNIT), root_x96(fair1 * _FEE_UNIT, fair0 * kept)
         if lowest <= root <= highest:
             return "the price is within the fee of the reference"
         token_in, token_out = (one, zero) if root < lowest else (zero, one)
         edge = lowest if root < lowest else highest
-        limit = exact if self.to == "reference" else edge
+        limit = root_x96(fair1, fair0) if self.to == "reference" else edge
         held = self._token(world, token_in).balance_of(self.address)
         if not held:
             self.short_of_capital += 1
@@ -133,7 +131,8 @@ class ArbitrageurAgent(Agent):
         return found
 
     def _pool_name(self, world: World) -> str:
-        return world.fork.name(self.pool.address)
+        del world
+        return self._name_of_pool
 
     def _sides(self, world: World) -> tuple[str, str]:
         """Return the names of token0 and token1."""

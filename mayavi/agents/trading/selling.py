@@ -156,8 +156,12 @@ def sell(
 def sqrt_price_x96(price: Fraction, decimals_in: int, decimals_out: int, *, token0: bool) -> int:
     """Return the square root price at which one whole token costs `price` others; `token0`: the token is token0."""
     above, below = price.numerator * 10**decimals_out, price.denominator * 10**decimals_in
-    above, below = (above, below) if token0 else (below, above)
-    return isqrt((above << 192) // below)
+    return root_x96(above, below) if token0 else root_x96(below, above)
+
+
+def root_x96(amount1: int, amount0: int) -> int:
+    """Return the square root price at which `amount0` of token0 costs `amount1` of token1, in smallest units."""
+    return isqrt((amount1 << 192) // amount0)
 
 
 def _limit_x96(pool: UniswapV3Pool, way: Route, least: Fraction) -> int:

@@ -200,7 +200,10 @@ class Event:
             raise BadCalldata(f"log of {shorten(log.address)} with {len(log.topics)} topics is not {self.text}")
         topic_codec, data_codec = self._codecs
         indexed = iter(topic_codec.decode(b"".join(log.topics[self.topic is not None :])))
-        plain = iter(data_codec.decode(log.data, strict=False))
+        try:
+            plain = iter(data_codec.decode(log.data))  # generated code
+        except BadCalldata:
+            plain = iter(data_codec.decode(log.data, strict=False))
         values = [next(indexed if parameter.indexed else plain) for parameter in self.signature.inputs]
         return EventLog(self, log.address, record_type(self.shape.fields)(values))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mayavi import _kernel
@@ -24,6 +25,8 @@ FEW_CALLS = 6
 """Largest batch that is executed as single calls."""
 Step = tuple[bytes, bytes, tuple[bytes, bytes] | None]
 """Target, calldata and, for a read, inclusive bounds of the first output word, 32 bytes each; else None."""
+_SENT = partial(tuple.__new__, Sent)
+"""A record of a tuple, without a call of Python's own."""
 _MOST_REMEMBERED = 1 << 14
 """Most call outputs cached for one state."""
 
@@ -310,15 +313,20 @@ class ForkCalls(ForkBlocks):
             return None
         gas_price, priority_fee = self._price_for(sender)
         try:
-            done = self._fetcher.run(lambda: self._evm.attempt(steps, sender, gas_price, priority_fee))
-        except (MissingStateError, TransactionInvalid):
-            return None
+            done = self._evm.attempt(steps, sender, gas_price, priority_fee)
+        except (_kernel.MissingState, _kernel.InvalidTransaction, RuntimeError):  # invents block hashes
+            try:
+                done = self._fetcher.run(lambda: self._evm.attempt(steps, sender, gas_price, priority_fee))
+            except (MissingStateError, TransactionInvalid):
+                return None
         if done is None:
             return None
-        receipts = [Receipt(each) for each in done]
-        targets = [to for to, _, bounds in steps if bounds is None]
-        for to, receipt in zip(targets, receipts, strict=True):
-            self._sent(to, sender, receipt, gas_price, priority_fee)
+        receipts, left = [], iter(done)
+        for to, _, bounds in steps:
+            if bounds is None:
+                receipt = Receipt(next(left))
+                self._sent(to, sender, receipt, gas_price, priority_fee)
+                receipts.append(receipt)
         return receipts
 
     # -- watching and paying ------------------------------------------------------------------------------------------
@@ -385,7 +393,7 @@ class ForkCalls(ForkBlocks):
             if priority_fee is not None and (self._gas_price is None or gas_price != self._gas_price.wei):
                 gas_price = min(gas_price, self._evm.block()["base_fee"] + priority_fee)
             fee = receipt.gas_used * gas_price if self._charges_fees else 0
-            sent = Sent(to, sender, receipt, fee, marker)
+            sent = _SENT((to, sender, receipt, fee, marker))
             for watcher in self._watchers:
                 watcher(sent)
 

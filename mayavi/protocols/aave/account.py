@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mayavi.errors import ActionRefused, CallReverted
 from mayavi.evm.abi.interface import Event, Function
 from mayavi.evm.address import ZERO_ADDRESS, AddressLike, checksum
-from mayavi.protocols.aave.account_data import AccountData
+from mayavi.protocols.aave.account_data import SIZE, AccountData
 from mayavi.protocols.aave.flash_loan import FlashLoan, take_flash_loan
 from mayavi.protocols.aave.later_actions import LaterActions
 from mayavi.protocols.aave.reserve import fraction
@@ -22,7 +22,7 @@ from mayavi.protocols.aave.reverts import explain, explain_missing_prices, simul
 from mayavi.protocols.aave.risk import Holding, liquidation_price
 from mayavi.protocols.arguments import address_on, require_positive
 from mayavi.protocols.health import NO_DEBT
-from mayavi.protocols.tokens import Erc20, atomic, send_spending, spending
+from mayavi.protocols.tokens import Erc20, atomic, send_spending, send_spending_up_to, spending
 
 if TYPE_CHECKING:
     from mayavi.evm.abi.contract import BoundFunction
@@ -34,6 +34,7 @@ EVERYTHING = 2**256 - 1
 """Amount that means "all of it", as on chain. Actions accept it, and None means the same."""
 
 _VARIABLE_RATE = 2
+_ACCOUNT_DATA = Function.parse("getUserAccountData(address)").selector + bytes(12)  # the address to follow
 _TREASURY = Function.parse("RESERVE_TREASURY_ADDRESS() view returns (address)")
 _TRANSFER = Event.parse("Transfer(address indexed from, address indexed to, uint256 value)")
 
@@ -102,35 +103,37 @@ class AaveAccount(LaterActions):
         """Withdraw `amount` of `asset`, or all of it with interest."""
         token = self.market.address_of(asset)
         units = EVERYTHING if amount is None else require_positive(amount, "a withdrawal")
-        if not self.supplied(token):
-            raise ActionRefused(f"{self._name} has supplied no {self._symbol(token)}: there is nothing to withdraw")
-        with atomic(self._fork):
-            return self._send("withdraw", token, units, self.address)
+        try:
+            return self._act("withdraw", token, units, self.address)
+        except CallReverted:
+            if self.supplied(token):
+                raise
+        raise ActionRefused(f"{self._name} has supplied no {self._symbol(token)}: there is nothing to withdraw")
 
     def borrow(self, asset: AddressLike, amount: int) -> Receipt:
         """Borrow `amount` of `asset` at the variable rate."""
         token, amount = self.market.address_of(asset), require_positive(amount, "a loan")
-        with atomic(self._fork):
-            return self._send("borrow", token, amount, _VARIABLE_RATE, 0, self.address)
+        return self._act("borrow", token, amount, _VARIABLE_RATE, 0, self.address)
 
     def repay(self, asset: AddressLike, amount: int | None = None) -> Receipt:
         """Repay `amount` of the debt in `asset`, or all of it. At most the debt is taken."""
         token = self.market.address_of(asset)
         units = EVERYTHING if amount is None else require_positive(amount, "a repayment")
+        sent = token, units, _VARIABLE_RATE, self.address
+        if amount is not None and (receipt := self._attempt_to_pay(token, units, "repay", sent)):
+            return receipt
         owed = self.debt(token)
         if not owed:
             raise ActionRefused(f"{self._name} owes no {self._symbol(token)}: there is nothing to repay")
-        return self._pay(token, min(units, owed), "repay", (token, units, _VARIABLE_RATE, self.address))
+        return self._pay(token, min(units, owed), "repay", sent)
 
     def set_collateral(self, asset: AddressLike, use: bool = True) -> Receipt:
         """Enable or disable the supplied `asset` as collateral."""
-        with atomic(self._fork):
-            return self._send("setUserUseReserveAsCollateral", self.market.address_of(asset), use)
+        return self._act("setUserUseReserveAsCollateral", self.market.address_of(asset), use)
 
     def set_emode(self, category: int) -> Receipt:
         """Enter an efficiency mode; 0 leaves it."""
-        with atomic(self._fork):
-            return self._send("setUserEMode", category)
+        return self._act("setUserEMode", category)
 
     def liquidate(
         self,
@@ -146,17 +149,25 @@ class AaveAccount(LaterActions):
         `cover` is the most to repay (default: as much as the pool allows and this account can pay). The collateral
         arrives as the asset itself, or as aToken. An account object must belong to the same fork.
         """
-        other = self.market.account(address_on(self._fork, borrower))
-        seized_token, repaid_token = self.market.address_of(collateral), self.market.address_of(debt)
-        owed = other.debt(repaid_token)
-        # Without any balance, ask for the whole debt: the error then says what is missing.
-        affordable = Erc20(self._fork, repaid_token).balance_of(self.address) or owed
-        most = min(owed, affordable if cover is None else require_positive(cover, "a liquidation"))
-        sent = seized_token, repaid_token, other.address, most or EVERYTHING, receive_a_token
-        receipt = self._pay(repaid_token, most, "liquidationCall", sent, lambda done: self._liquidation(done).covered)
-        event = self._liquidation(receipt)
-        fee = self._paid_to_treasury(receipt, seized_token, other.address)
+        place, seized_token = address_on(self._fork, borrower), self.market.address_of(collateral)
+        receipt, event = self.send_liquidation(place, seized_token, debt, cover, receive_a_token=receive_a_token)
+        fee = self._paid_to_treasury(receipt, seized_token, place)
         return Liquidation(receipt, covered=event.covered, seized=event.seized, protocol_fee=fee)
+
+    def send_liquidation(
+        self, borrower: bytes, collateral: bytes, debt: AddressLike, cover: int | None, *, receive_a_token: bool = False
+    ) -> tuple[Receipt, Any]:
+        """Liquidate like `liquidate`; return the receipt and the fields of the pool's event."""
+        repaid_token = self.market.address_of(debt)
+        owed = self.market.variable_debt_token(repaid_token).balance_of(borrower)
+        if cover is None:
+            # Without any balance, ask for the whole debt: the error then says what is missing.
+            most = min(owed, Erc20(self._fork, repaid_token).balance_of(self.address) or owed)
+        else:
+            most = min(owed, require_positive(cover, "a liquidation"))
+        sent = collateral, repaid_token, borrower, most or EVERYTHING, receive_a_token
+        receipt = self._pay(repaid_token, most, "liquidationCall", sent, lambda done: self._liquidation(done).covered)
+        return receipt, self._liquidation(receipt)
 
     def flash_loan(
         self,
@@ -178,8 +189,15 @@ class AaveAccount(LaterActions):
 
     def data(self) -> AccountData:
         """Return total collateral, debt and health factor, at the oracle's prices."""
+        pool = self.market.pool
+        try:  # the most frequent read after balances: straight to the fork
+            output = self._fork.call(pool.address, _ACCOUNT_DATA + self.address)
+        except CallReverted:
+            output = b""
+        if len(output) == SIZE:
+            return AccountData.of(output)
         try:
-            return AccountData._make(self.market.pool.getUserAccountData(self.address))
+            return AccountData._make(pool.getUserAccountData(self.address))
         except CallReverted as error:
             with explain_missing_prices(self.market, self.address):
                 raise error from None
@@ -317,6 +335,22 @@ class AaveAccount(LaterActions):
             raise explain(self, error, function, arguments) from None
         return receipt
 
+    def _act(self, function: str, *arguments: Any) -> Receipt:
+        """Send `function`, in one kernel call if that succeeds; the fork is restored if it fails."""
+        data, pool = self._function(function).encode(*arguments), self.market.pool.address
+        if receipts := self._fork.attempt([(pool, data, None)], self.address):
+            return receipts[0]
+        with atomic(self._fork):
+            return self._send(function, *arguments)
+
+    def _attempt_to_pay(
+        self, token: bytes, amount: int, function: str, arguments: tuple[Any, ...], *, in_full: bool = True
+    ) -> Receipt | None:
+        """Send `function` with `amount` of `token` approved; return None and change nothing if it fails."""
+        data, pool = self._function(function).encode(*arguments), self.market.pool.address
+        send = send_spending if in_full else send_spending_up_to
+        return send(self._fork, token, amount, pool, data, self.address)
+
     def _pay(
         self,
         token: bytes,
@@ -326,10 +360,9 @@ class AaveAccount(LaterActions):
         taken: Callable[[Receipt], int] | None = None,
     ) -> Receipt:
         """Send `function` with `amount` of `token` approved; `taken` computes how much of it was needed, if less."""
-        fork, pool = self.market.fork, self.market.pool.address
-        data = self._function(function).encode(*arguments)
-        if receipt := send_spending(fork, token, amount, pool, data, self.address):
+        if receipt := self._attempt_to_pay(token, amount, function, arguments, in_full=taken is None):
             return receipt
+        fork, pool = self.market.fork, self.market.pool.address
 
         def act() -> Receipt:
             return self._send(function, *arguments)

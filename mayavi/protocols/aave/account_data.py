@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from mayavi.evm.units import WAD
@@ -24,10 +25,19 @@ class AccountData(NamedTuple):
     ltv_bps: int
     health_factor_wad: int
 
+    @classmethod
+    def of(cls, output: bytes) -> AccountData:
+        """Decode `SIZE` bytes of output of the pool."""
+        return cls._make(map(int.from_bytes, _words(output)))
+
     @property
     def liquidatable(self) -> bool:
         """Whether the health factor is below 1."""
         return self.health_factor_wad < WAD
+
+
+SIZE = 32 * len(AccountData._fields)
+_words = Struct("32s" * len(AccountData._fields)).unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +60,4 @@ class AccountsData:
         return len(self.health_factor_wad)
 
     def __getitem__(self, row: int) -> AccountData:
-        return AccountData(*(getattr(self, name)[row] for name in AccountData._fields))
+        return AccountData.of(b"".join([getattr(self, name).words[row].tobytes() for name in AccountData._fields]))

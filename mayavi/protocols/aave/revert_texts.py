@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from mayavi.protocols.aave.account import AaveAccount
     from mayavi.protocols.aave.market import AaveV3
 
+_COLLATERAL_FLAGS = int("10" * 128, 2)
+"""Every second bit of an account's configuration, by reserve: whether it is used as collateral."""
+
 Cause = tuple[str, str | None]
 """Cause of a revert, and a hint what to do about it."""
 
@@ -31,6 +34,8 @@ def collateral_of(account: AaveAccount) -> dict[str, Configuration]:
     """Return the account's enabled collateral, by symbol."""
     market = account.market
     flags: int = market.pool.getUserConfiguration(account.address)
+    if not flags & _COLLATERAL_FLAGS:
+        return {}
     reserves = [(address, market.reserve_data(address)) for address in market.pool.getReservesList()]
     used = [(address, data) for address, data in reserves if flags >> 2 * data.id + 1 & 1]
     return {symbol_of(market, address): market.configuration(data) for address, data in used}

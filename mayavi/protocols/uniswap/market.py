@@ -281,6 +281,8 @@ class UniswapV3:
         }
         data = router.calldata(route, amount, bound, **terms)
         receipt = send_spending(self.fork, route.token_in, spent, router.address, data, payer)
+        if receipt is not None and exact_input:  # all of the input was taken
+            return Swap(spent, router.returned(receipt), receipt)
         if receipt is None:
             with spending(self.fork, route.token_in, router.address, spent, payer):
                 try:

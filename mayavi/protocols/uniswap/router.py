@@ -95,6 +95,11 @@ class Router:
         wrapped: bytes = self.contract.multicall.encode(deadline, [swap])
         return wrapped
 
+    @staticmethod
+    def returned(receipt: Receipt) -> int:
+        """Return the amount that a swap returned, which is the last word of a multicall's answer too."""
+        return int.from_bytes(receipt.output[-32:])
+
     def single_swap(self, route: Route, *, recipient: bytes) -> tuple[bytes, int, int]:
         """Encode a template of a single-pool sale at any price.
 

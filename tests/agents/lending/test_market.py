@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mayavi.agents.lending.market import LendingMarket, read_liquidatable
+from mayavi.agents.lending.market import LendingMarket, addresses_of, read_liquidatable, read_seizable
 from mayavi.agents.lending.open_market import lending_market
 from mayavi.errors import BadArgument, CallReverted, UnknownName
 from mayavi.evm.units import WAD
@@ -50,6 +50,28 @@ def test_who_can_be_liquidated_is_found_once_for_all_that_observe() -> None:
         found = read_liquidatable(world, lending, (CAROL, ALICE, BOB))
         assert found == {ALICE: lending.account(ALICE).health().health_factor_wad}
         assert read_liquidatable(world, lending, (CAROL, ALICE, BOB)) is found
+
+
+def test_who_has_nothing_left_to_seize_is_liquidatable_and_not_seizable() -> None:
+    fork = replica("ethereum")
+    lending = lending_market(fork, "AaveV3")
+    opened(lending, "USDC", {ALICE: 1_050, BOB: 1_050})
+    PriceFeed(fork, ETH_FEED).move_by("-0.5")
+    fork.deal("USDC", KEEPER, 10**12)
+    factor = lending.account(BOB).health().health_factor_wad
+    (quote,) = lending.quote_liquidations([BOB], [factor], ["WETH"], ["USDC"])
+    lending.liquidate(KEEPER, quote)
+    world = WorldState(fork, [], seed=1)
+    with world.observing():
+        assert [*read_liquidatable(world, lending, (ALICE, BOB))] == [ALICE, BOB]
+        assert read_seizable(world, lending, (ALICE, BOB)) == {ALICE: factor}
+
+
+def test_equal_lists_of_accounts_give_the_same_addresses() -> None:
+    worlds = [WorldState(replica(), [], seed=seed) for seed in (1, 2)]
+    first, second = (addresses_of(world, ["a-0", "a-1"]) for world in worlds)
+    assert first is second
+    assert first == (worlds[0].address("a-0"), worlds[0].address("a-1"))
 
 
 @pytest.mark.parametrize(("chain", "market", "debt", "route"), MARKETS)
