@@ -174,9 +174,9 @@ class Loan:
         Returns the debt repaid and the collateral sold. Stops when stuck, and fails if nothing was repaid.
         """
         repaid, sold, least = 0, 0, least_repayment(self.lending, self.debt)
-        terms = cache(self._price_and_unit)  # an oracle does not move within an intent
         owed, health = account.debt(self.debt), account.health()
         for _ in range(ROUNDS):
+            terms = cache(self._price_and_unit)  # of this round: the sale may move an oracle that follows the pool
             wanted = self._to_repay(health, target_wad, owed, terms)
             if not wanted:
                 break

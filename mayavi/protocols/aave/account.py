@@ -103,12 +103,12 @@ class AaveAccount(LaterActions):
         """Withdraw `amount` of `asset`, or all of it with interest."""
         token = self.market.address_of(asset)
         units = EVERYTHING if amount is None else require_positive(amount, "a withdrawal")
-        try:
-            return self._act("withdraw", token, units, self.address)
-        except CallReverted:
-            if self.supplied(token):
-                raise
-        raise ActionRefused(f"{self._name} has supplied no {self._symbol(token)}: there is nothing to withdraw")
+        sent = token, units, self.address
+        if receipt := self._attempt("withdraw", *sent):
+            return receipt
+        if not self.supplied(token):
+            raise ActionRefused(f"{self._name} has supplied no {self._symbol(token)}: there is nothing to withdraw")
+        return self._send_alone("withdraw", *sent)
 
     def borrow(self, asset: AddressLike, amount: int) -> Receipt:
         """Borrow `amount` of `asset` at the variable rate."""
@@ -337,9 +337,15 @@ class AaveAccount(LaterActions):
 
     def _act(self, function: str, *arguments: Any) -> Receipt:
         """Send `function`, in one kernel call if that succeeds; the fork is restored if it fails."""
+        return self._attempt(function, *arguments) or self._send_alone(function, *arguments)
+
+    def _attempt(self, function: str, *arguments: Any) -> Receipt | None:
+        """Send `function`; return None and change nothing if it fails."""
         data, pool = self._function(function).encode(*arguments), self.market.pool.address
-        if receipts := self._fork.attempt([(pool, data, None)], self.address):
-            return receipts[0]
+        receipts = self._fork.attempt([(pool, data, None)], self.address)
+        return None if receipts is None else receipts[0]
+
+    def _send_alone(self, function: str, *arguments: Any) -> Receipt:
         with atomic(self._fork):
             return self._send(function, *arguments)
 

@@ -6,6 +6,7 @@ import pytest
 
 from mayavi import Fork, checksum
 from mayavi.errors import (
+    ActionRefused,
     BadAddress,
     BadInteger,
     CallReverted,
@@ -13,6 +14,7 @@ from mayavi.errors import (
     NoCode,
     UnknownName,
 )
+from mayavi.evm.sent import Sent
 from mayavi.protocols import AaveAccount, AaveV3
 from tests.protocols.aave.reference import (
     ALICE,
@@ -45,6 +47,15 @@ def test_what_fails_leaves_everything_as_it_was(borrower: AaveAccount) -> None:
     with pytest.raises(CallReverted, match=named("45 HEALTH_FACTOR_NOT_BELOW_THRESHOLD")):
         market.account(BOB).liquidate(borrower, "WETH", "WETH")
     assert fork.digest() == before
+
+
+def test_where_nothing_is_supplied_no_withdrawal_is_sent(alice: AaveAccount) -> None:
+    sent: list[Sent] = []
+    stop = alice.market.fork.watch(sent.append)
+    with pytest.raises(ActionRefused, match="has supplied no WETH: there is nothing to withdraw"):
+        alice.withdraw("WETH")
+    stop()
+    assert not sent
 
 
 def test_too_little_of_a_token_is_told_with_both_amounts(borrower: AaveAccount) -> None:
