@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from benchmarks.measuring.report import Effort, Quantity, Row, Section, Target
 from benchmarks.measuring.timing import Timing, in_turns
+from mayavi.records.parquet import Value
 from mayavi.sim.rows import RunCounts, RunEnd, RunInfo
 from mayavi.sim.store import Store, new_run_id
-from mayavi.records.parquet import Value
 from mayavi.sim.store.database.segments import SegmentFolder
 from mayavi.sim.store.recorder import run_row
 

@@ -53,8 +53,9 @@ class RunTally:
 
     def end_step(self, actions: Sequence[ActionRow], snapshots: Sequence[SnapshotRow], done: int = 0) -> RunCounts:
         """Finish a step after `add_step`, and return the row counts so far; `done` counts steps, also without rows."""
-        if not done and (rows := [*actions[-1:], *snapshots[-1:]]):
-            done = rows[0].step + 1
+        if not done:
+            last = actions[-1].step if actions else snapshots[-1].step if snapshots else -1
+            done = last + 1
         self.steps_done = max(self.steps_done, done)
         self.snapshots += len(snapshots)
         return RunCounts(self.steps_done, self.rows, self.failed, self.raised, self.snapshots)

@@ -32,7 +32,7 @@ impl Given {
         let values = values.try_iter()?;
         Ok(match kind {
             Kind::Float => Self::Floats(values.map(|each| each?.extract()).collect::<PyResult<_>>()?),
-            Kind::Text => Self::Texts(values.map(|each| Ok(each?.extract()?)).collect::<PyResult<_>>()?),
+            Kind::Text => Self::Texts(values.map(|each| each?.extract()).collect::<PyResult<_>>()?),
             Kind::Unsigned => {
                 let cells = values.map(|each| Ok(each?.extract::<u64>()? as i64));
                 Self::Integers(kind, cells.collect::<PyResult<_>>()?)
