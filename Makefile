@@ -18,6 +18,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 # The same interpreter for every cargo call, so that clippy, tests and the extension share compiled dependencies.
 export PYO3_PYTHON := $(abspath $(PY))
+# maturin installs into the environment that a shell has activated, not into the one it stands in.
+export VIRTUAL_ENV := $(abspath $(VENV))
+unexport CONDA_PREFIX
 
 KERNEL_SOURCES := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
 SOURCES        := mayavi/worlds/contracts

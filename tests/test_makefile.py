@@ -31,7 +31,10 @@ case "$*" in
     mkdir -p contracts/node_modules/$name; echo {} >contracts/node_modules/$name/package.json; done;; esac;;
 *pip*rl-requirements.txt) echo >.venv/bin/tensorboard;; esac
 """,
-    "maturin": "echo kernel >mayavi/_kernel.abi3.so; echo >.venv/bin/mayavi; chmod +x .venv/bin/mayavi",
+    "maturin": """
+echo "$VIRTUAL_ENV $CONDA_PREFIX" >environment
+echo kernel >mayavi/_kernel.abi3.so; echo >.venv/bin/mayavi; chmod +x .venv/bin/mayavi
+""",
     "node": "echo v22.12.0",
     "npm": """
 case "$*" in
@@ -108,6 +111,15 @@ def checkout(tmp_path: Path, repository: Path) -> Checkout:
 def test_the_set_up_does_every_step_once(checkout: Checkout) -> None:
     assert checkout.make("setup") == ["kernel", "contracts", *WEB]
     assert checkout.make("setup") == []
+
+
+def test_the_kernel_is_installed_here_whatever_environment_the_shell_has_activated(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIRTUAL_ENV", "/elsewhere")
+    monkeypatch.setenv("CONDA_PREFIX", "/conda")
+    checkout.make("setup")
+    assert (checkout.root / "environment").read_text().split() == [str(checkout.root / ".venv")]
 
 
 def test_the_set_up_compiles_the_package_where_python_writes_no_bytecode(checkout: Checkout) -> None:
