@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from mayavi.agents.lending.market import Health, Healths, LiquidationQuote, LiquidationResult
 from mayavi.agents.lending.refusals import refused_supply
 from mayavi.errors import CallReverted
-from mayavi.evm.abi.interface import Function
 from mayavi.evm.fork.calls import FEW_CALLS
 from mayavi.evm.words import known_address_words
 from mayavi.protocols.aave.account_data import AccountData
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 Accounts = Sequence[bytes] | NDArray[np.uint8]
 """Addresses, or their words."""
 
-_PRICE = Function.parse("getAssetPrice(address)").selector + bytes(12)  # the address to follow
 _HEALTH = partial(tuple.__new__, Health)
 """Health of a tuple, without a call of Python's own."""
 
@@ -130,13 +128,12 @@ class AaveLending:
 
     def price_e8(self, asset: str) -> int:
         """Return the price of one whole `asset` in USD, with 8 decimals."""
-        address, oracle = self.asset(asset).address, self._oracle
-        try:  # straight to the fork, as it is read for each liquidation
-            output = self.fork.call(oracle.address, _PRICE + address)
-            price: int = int.from_bytes(output) if len(output) == 32 else oracle.getAssetPrice(address)
-        except CallReverted:
+        address = self.asset(asset).address
+        try:
+            price: int = self._oracle.getAssetPrice(address)
+        except CallReverted as error:
             with explain_missing_prices(self.market, address):
-                price = oracle.getAssetPrice(address)  # raises the detailed error
+                raise error from None
         return price
 
     @cached_property
