@@ -1,4 +1,4 @@
-"""`SnapshotRows`: market figures read at one or more moments, as rows that are made when somebody looks at them."""
+"""`SnapshotRows`: market figures of one or more moments, kept by column. Rows are created on access."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ Accounts = Sequence[bytes] | NDArray[np.uint8]
 """Addresses, or their words."""
 
 _HEALTH = partial(tuple.__new__, Health)
-"""Health of a tuple, without a call of Python's own."""
+"""Build a `Health` from a tuple of its values; faster than `Health(…)`."""
 
 
 class AaveLendingAccount:

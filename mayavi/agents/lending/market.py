@@ -199,9 +199,7 @@ def least_repayment(market: LendingMarket, asset: str) -> int:
 
 
 def addresses_of(world: World, accounts: Iterable[str]) -> Addresses:
-    """Return the addresses of `accounts`, as the same object for equal ones: a key that is found without a look at
-    each of them.
-    """
+    """Return the addresses of `accounts`; equal lists give the same object, a cheap dictionary key."""
     return _shared(tuple([world.address(account) for account in accounts]))
 
 
@@ -228,7 +226,7 @@ def read_liquidatable(world: World, market: LendingMarket, addresses: tuple[byte
 
 
 def read_seizable(world: World, market: LendingMarket, addresses: tuple[bytes, ...]) -> dict[bytes, int]:
-    """Return those of `read_liquidatable` that have collateral left, as far as their healths say it."""
+    """Return the accounts of `read_liquidatable` that still have collateral; all, if the market does not report it."""
 
     def read() -> dict[bytes, int]:
         factors, healths = read_liquidatable(world, market, addresses), read_healths(world, market, addresses)
