@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mayavi import _kernel
@@ -12,9 +10,8 @@ from mayavi.errors import CallHalted, CallReverted, ExecutionError, MissingState
 from mayavi.evm import failures
 from mayavi.evm.address import AddressLike, are_addresses
 from mayavi.evm.arguments import to_bytes, u64, word
-from mayavi.evm.fork.blocks import ForkBlocks
+from mayavi.evm.fork.watching import ForkWatching
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
-from mayavi.evm.sent import GasPrice, Sent
 
 if TYPE_CHECKING:
     from mayavi.evm.fork.grid import Grid
@@ -25,14 +22,12 @@ FEW_CALLS = 6
 """Largest batch that is executed as single calls."""
 Step = tuple[bytes, bytes, tuple[bytes, bytes] | None]
 """Target, calldata and, for a read, inclusive bounds of the first output word, 32 bytes each; else None."""
-_SENT = partial(tuple.__new__, Sent)
-"""Build a `Sent` from a tuple of its values; faster than `Sent(…)`."""
 _MOST_REMEMBERED = 1 << 14
 """Most call outputs cached for one state."""
 
 
-class ForkCalls(ForkBlocks):
-    """Calls, batches of calls, transactions, traces, watchers and gas payments."""
+class ForkCalls(ForkWatching):
+    """Calls, batches of calls, transactions and traces."""
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -328,74 +323,6 @@ class ForkCalls(ForkBlocks):
                 self._sent(to, sender, receipt, gas_price, priority_fee)
                 receipts.append(receipt)
         return receipts
-
-    # -- watching and paying ------------------------------------------------------------------------------------------
-
-    def watch(self, sent: Callable[[Sent], None], on_revert: Callable[[int], None] | None = None) -> Callable[[], None]:
-        """Call `sent(tx)` after every transaction, failed ones included. Returns a function that stops watching.
-
-        A revert calls `on_revert(marker)` with the marker of the snapshot: transactions with a higher one are undone.
-        """
-        snapshots = self._snapshots
-        self._watchers += (sent,)
-        snapshots.reverted += (on_revert,) if on_revert else ()
-
-        def stop() -> None:
-            self._watchers = tuple(each for each in self._watchers if each is not sent)
-            snapshots.reverted = tuple(each for each in snapshots.reverted if each is not on_revert)
-
-        return stop
-
-    @contextmanager
-    def dry_run(self) -> Iterator[None]:
-        """Context whose changes are reverted. Inside, no gas is charged and no watcher is called."""
-        watchers, price = self._watchers, self._gas_price
-        self._watchers, self._gas_price = (), None
-        try:
-            with self.snapshot():
-                yield
-        finally:
-            self._watchers, self._gas_price = watchers, price
-
-    @contextmanager
-    def paying(
-        self, base_fee_wei: int, priority_fee_wei: int = 0, payers: Container[bytes] | None = None
-    ) -> Iterator[None]:
-        """Context that charges senders for gas, at this price unless a transaction names its own.
-
-        Sets the block's base fee, which is burned; the tip goes to the block's coinbase. With `payers`, only those
-        accounts pay. As on a chain, a sender must hold the price of its whole gas limit, by default 30 million units;
-        unused gas is not charged.
-        """
-        price = GasPrice(u64(base_fee_wei, "base fee"), u64(priority_fee_wei, "priority fee"), payers)
-        before, rules = self._gas_price, (self._charges_fees, self._checks_balance)
-        if self._evm.block()["base_fee"] != price.base_fee_wei:
-            self.set_block(base_fee=price.base_fee_wei)
-        self.set_rules(charge_fees=True, check_balance=True)
-        self._gas_price = price
-        try:
-            yield
-        finally:
-            self._gas_price = before
-            self.set_rules(charge_fees=rules[0], check_balance=rules[1])
-
-    def _price_for(self, sender: bytes) -> tuple[int, int | None]:
-        price = self._gas_price
-        if price is None or (price.payers is not None and sender not in price.payers):
-            return 0, None
-        return price.wei, price.priority_fee_wei
-
-    def _sent(
-        self, to: bytes | None, sender: bytes, receipt: Receipt, gas_price: int, priority_fee: int | None
-    ) -> None:
-        marker = self._snapshots.record_write()
-        if self._watchers:
-            if priority_fee is not None and (self._gas_price is None or gas_price != self._gas_price.wei):
-                gas_price = min(gas_price, self._evm.block()["base_fee"] + priority_fee)
-            fee = receipt.gas_used * gas_price if self._charges_fees else 0
-            sent = _SENT((to, sender, receipt, fee, marker))
-            for watcher in self._watchers:
-                watcher(sent)
 
 
 def gas_limit(gas: int | None) -> int | None:
