@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -71,6 +72,7 @@ class Worker:
         self.connection = Connection(ours.detach())
         self.number = -1
         self.task: Any = None
+        self._interrupted = False
         self.connection.send((prepare, arguments))
 
     def assign(self, number: int, task: Any) -> None:
@@ -79,10 +81,16 @@ class Worker:
         with suppress(OSError):  # a dead worker is noticed when its connection is read
             self.connection.send(task)
 
+    def interrupt(self) -> None:
+        """Interrupt the task as Ctrl-C would: what it keeps on the way out is kept. The process then ends."""
+        if not self._interrupted:
+            self.process.terminate()
+        self._interrupted = True
+
     def stop(self, *, at_once: bool) -> None:
         """Stop the process; `at_once` interrupts its task."""
         if at_once:
-            self.process.terminate()
+            self.interrupt()
         else:
             with suppress(OSError):
                 self.connection.send(None)
@@ -102,7 +110,7 @@ def work_off(
     Tasks are taken from `tasks` when a process is free. `prepare(*arguments)` runs once in each process and returns
     the function that executes a task. It must be a module-level function, and tasks and results must be picklable. An
     exception in a task is raised in the caller. The task of a killed process is retried once in a new process. Closing
-    the iterator early stops the processes at once.
+    the iterator early interrupts the tasks that are under way, with a `KeyboardInterrupt`, and ends the processes.
     """
     numbered = enumerate(tasks)
     waiting = deque(islice(numbered, check_jobs(jobs)))
@@ -138,6 +146,8 @@ def work_off(
                     busy.remove(worker)
         finished = True
     finally:
+        for worker in workers if not finished else ():
+            worker.interrupt()  # all of them, before the first is waited for
         for worker in workers:
             worker.stop(at_once=not finished)
 
@@ -168,6 +178,7 @@ def _count_attempt(attempts: dict[int, int], worker: Worker) -> None:
 
 def serve(descriptor: int) -> None:
     """Main loop of a worker process: prepare, then execute tasks."""
+    signal.signal(signal.SIGTERM, _interrupt)
     connection = Connection(descriptor)
     threading.Thread(target=_exit_with_parent, args=(descriptor,), daemon=True).start()
     work: Callable[[Any], Any] | None = None
@@ -183,8 +194,14 @@ def serve(descriptor: int) -> None:
             except Exception as error:
                 answer = Answer(error=_unexpected(error))
             connection.send(answer)
-    except EOFError:
+    except (EOFError, KeyboardInterrupt):
         return
+
+
+def _interrupt(*_: object) -> None:
+    """Interrupt the task; a second signal ends the process."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    raise KeyboardInterrupt
 
 
 def _exit_with_parent(descriptor: int) -> None:

@@ -120,6 +120,31 @@ def test_whoever_leaves_early_ends_the_processes() -> None:
     assert not alive(process)
 
 
+def keeping(folder: str) -> Callable[[int], int]:
+    def work(task: int) -> int:
+        try:
+            (Path(folder) / f"{task} began").touch()
+            if task:
+                time.sleep(600)
+        finally:
+            (Path(folder) / f"{task} kept").touch()
+        return task
+
+    return work
+
+
+@pytest.mark.slow(0.5)
+def test_interrupted_tasks_keep_what_they_keep_on_the_way_out(tmp_path: Path) -> None:
+    outcomes = work_off([1, 0], keeping, (str(tmp_path),), jobs=2)
+    next(outcomes)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "1 began").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    outcomes.close()  # type: ignore[attr-defined]
+    assert (tmp_path / "1 kept").exists()
+
+
 @pytest.mark.slow(0.6)
 def test_workers_do_not_outlive_a_parent_that_was_killed(repository: Path) -> None:
     program = """
