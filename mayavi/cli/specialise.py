@@ -147,7 +147,7 @@ def print_site(site: Mapping[str, Any], show_all: bool) -> None:
     print_facts(
         [
             ("call", f"{site['name']} ({site['selector']}) by {site['sender']}"),
-            ("replayed", f"{share:.1%} of {site['calls']:,} calls, {site['native']:,} by machine code"),
+            ("replayed", f"{share:.1%} of {site['calls']:,} calls, {site['native']:,} by compiled paths"),
             (
                 "paths",
                 f"{site['paths_recorded']:,}, {site['compiled']:,} compiled in {site['compile_seconds'] * 1e3:.1f} ms",

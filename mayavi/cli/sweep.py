@@ -119,6 +119,7 @@ def sweep(
     from contextlib import ExitStack
 
     from mayavi.cli.printing.sweep_terminal import interrupted
+    from mayavi.evm.specialise import chosen_specialise
     from mayavi.scenarios.sweep.stored_runs import stored_runs
     from mayavi.scenarios.sweep.sweep import sweep as sweep_scenario
     from mayavi.sim.store import Store, store_path
@@ -154,6 +155,11 @@ def sweep(
             plan = listener.plan
             kept = len(stored_runs(Store(store_path(store)), plan))  # workers may have stored runs not reported yet
             raise interrupted(kept, plan) from None
+    if found.resumed and chosen_specialise(specialise) == "check":
+        print(
+            f"note: not checked, because they were stored before: {_runs(found.resumed)}; another --store runs all",
+            file=sys.stderr,
+        )
     if as_json:
         print_json(document(found))
         if found.target is not None and not found.target.reached:
@@ -174,7 +180,7 @@ def terminal(bars: ExitStack, *, as_json: bool) -> SweepTerminal:
 
         def describe(self, request: SweepRequest, plan: Plan) -> str:
             if request.until is None:
-                return f"{len(plan.tasks):,} runs"
+                return _runs(len(plan.tasks))
             return f"until {request.until}, at most {request.most * len(plan.points):,} runs"
 
         def looked(self, status: TargetStatus) -> None:
@@ -231,6 +237,8 @@ def print_point(point: PointSummary, chain: str) -> None:
     print()
     for line in headlines(point):
         print(line)
+    if any(each.minimum < 0 for each in point.figures.values()):
+        print_note("p95 is a large number: of changes and falls, which are negative, p5 is the bad side")
     if not point.value_at_risk and (missing := missing_bounds([point], list(point.figures))):
         print_note(missing)
 
@@ -325,8 +333,7 @@ def last_line(found: Sweep) -> str:
     """Return the number of runs, the time, and the next command."""
     before = f" ({found.resumed:,} were stored before)" if found.resumed else ""
     took = duration(found.seconds)
-    runs = "1 run" if len(found.runs) == 1 else f"{len(found.runs):,} runs"
-    return f"{runs}{before} · {took} · `mayavi runs list --sweep {found.sweep_id}` shows each"
+    return f"{_runs(len(found.runs))}{before} · {took} · `mayavi runs list --sweep {found.sweep_id}` shows each"
 
 
 def document(found: Sweep) -> dict[str, object]:
@@ -352,3 +359,7 @@ def document(found: Sweep) -> dict[str, object]:
         "specialise": found.specialise,
         "store": str(found.store_path),
     }
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count:,} runs"

@@ -66,5 +66,5 @@ def resolve(named: str, known: Sequence[str], kind: str = "run") -> str:
         raise UnknownRun(f"unknown {kind} '{named}'", f"no {kind} is stored here; {makes} makes one")
     newest = sorted(known, reverse=True)
     hint = did_you_mean(named, newest) or f"the newest are {', '.join(newest[:3])}"
-    more = "" if kind == "sweep" else "  `mayavi runs list` shows all"
+    more = "" if kind == "sweep" else "; `mayavi runs list` shows all"
     raise UnknownRun(f"unknown {kind} '{named}'", f"{hint}{more}")

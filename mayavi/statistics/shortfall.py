@@ -32,6 +32,8 @@ def shortfall_of_sorted(
     found = mean_of(at_risk + np.maximum(sample - at_risk, 0.0) / round(1 - level, 12), confidence)
     if found.complete:
         return found
-    needed = max(math.ceil(round(FEWEST_DIFFERENT / (1 - level), 9)), found.runs_needed or 0)
+    fewest = math.ceil(round(FEWEST_DIFFERENT / (1 - level), 9))
+    needed = max(fewest, found.runs_needed or 0, count + 1)
     low = lower_rank(count, level, confidence)
-    return Estimate(found.value, None if low is None else float(sample[low - 1]), None, max(needed, count + 1))
+    equal = sample[-1] == at_risk and count >= fewest  # more runs of this outcome would not tell how bad a worse one is
+    return Estimate(found.value, None if low is None else float(sample[low - 1]), None, None if equal else needed)

@@ -49,7 +49,7 @@ def test_runs_trainings_and_evaluations_say_how_much_was_replayed(run_mayavi: An
     options = ("--framework", "fast", "--timesteps", "4096", "--no-eval", "--models", models, "--stats")
     trained = run_mayavi("train", "--env", "aave", *options)
     assert trained.returncode == 0, trained.stderr
-    assert "by machine code" in trained.stdout
+    assert "by compiled paths" in trained.stdout
     found = json.loads(run_mayavi("trainings", "show", "latest", "--models", models, "--json").stdout)["specialise"]
     assert found["calls"] >= found["hits"] > 0
     told = run_mayavi("eval", "-", "--env", "aave", "--episodes", "2", "--specialise", "off", "--stats", "--json")

@@ -283,3 +283,30 @@ def test_what_is_wrong_with_a_grid_is_told_by_its_own_name_and_stores_nothing(
     assert (finished.returncode, finished.stdout) == (2, "")
     assert message in finished.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_misspelt_scenario_is_named_before_seeds_are_missed(run_mayavi) -> None:
+    finished = run_mayavi("sweep", "depeg_casacde")
+    assert finished.returncode == 2
+    assert "did you mean" in finished.stderr
+    assert "seeds" not in finished.stderr
+
+
+@pytest.mark.slow(1)
+def test_runs_that_were_stored_are_not_checked_and_a_note_says_so(run_mayavi, tmp_path: Path) -> None:
+    sweep = (
+        "sweep",
+        "aave_borrower",
+        "--seeds",
+        "0:2",
+        "--jobs",
+        "1",
+        "--stats",
+        "--store",
+        str(tmp_path / "r.duckdb"),
+    )
+    first, again, checked = (run_mayavi(*sweep, "--specialise", mode) for mode in ("check", "off", "check"))
+    assert "note" not in first.stderr
+    assert "note" not in again.stderr
+    assert "note: not checked, because they were stored before: 2 runs; another --store runs all" in checked.stderr
+    assert "each replayed call was interpreted too: no difference" in first.stdout

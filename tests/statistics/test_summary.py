@@ -44,6 +44,13 @@ def test_few_runs_bound_the_expected_shortfall_from_below_only() -> None:
     assert estimate_shortfall(np.random.default_rng(0).normal(size=200)).complete
 
 
+def test_equal_outcomes_need_other_outcomes_for_an_expected_shortfall_not_one_more_run() -> None:
+    assert estimate_shortfall([0.0] * 50).runs_needed == 100
+    found = estimate_shortfall([0.0] * 400)
+    assert (found.low, found.high, found.runs_needed) == (0.0, None, None)
+    assert found.missing() == "runs with other outcomes are needed for an upper bound"
+
+
 def test_one_outcome_bounds_from_below_what_95_percent_stay_below() -> None:
     found = summarise([3.5])
     assert (found.p95.low, found.p95.high, found.mean.low) == (3.5, None, None)

@@ -34,13 +34,16 @@ def statistics_facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not found:
         return [("specialise", "no statistics are recorded")]
     mode = found["mode"]
+    if mode == "off":
+        return [("specialise", "off: every call was interpreted")]
     if found["share"] is None:
         return [("specialise", f"{mode}; no call was made that could be replayed")]
-    facts = [
-        ("specialise", mode),
-        ("replayed", f"{found['share']:.1%} of {found['calls']:,} calls, {found['native']:,} by machine code"),
-        ("paths", _paths(found)),
-    ]
+    replayed = f"{found['share']:.1%} of {found['calls']:,} calls, {found['native']:,} by compiled paths"
+    if not found["recordings"] and not found["share"]:
+        replayed = f"none of {found['calls']:,} calls: too few of each kind to be worth recording"
+    facts = [("specialise", mode), ("replayed", replayed), ("paths", _paths(found))]
+    if mode == "check":
+        facts.insert(2, ("checked", "each replayed call was interpreted too: no difference"))
     if found["missed"]:
         facts.append(("misses", _misses(found)))
     if found["off"]:

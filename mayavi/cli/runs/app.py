@@ -94,7 +94,12 @@ def list_runs(
     if len(found) > len(shown):
         print_note(f"… {len(found) - len(shown):,} older, `--all` shows them")
     if not found:
-        print_note(f"no such run in '{database.path}'" if scenario or sweep or status else empty_hint(database))
+        kept = [
+            f"--{name} {value}"
+            for name, value in (("scenario", scenario), ("sweep", sweep), ("status", status))
+            if value
+        ]
+        print_note(f"no run in '{database.path}' fits {' '.join(kept)}" if kept else empty_hint(database))
 
 
 @app.command("show", short_help="Show settings, result, KPIs and actions of a run.")
@@ -271,7 +276,11 @@ def check_status(status: str) -> None:
 
 def empty_hint(store: Store) -> str:
     """Return the next step for an empty store."""
-    return f"no runs in '{store.path}' yet: `mayavi run depeg_cascade` makes one, `mayavi scenarios list` shows others"
+    from mayavi.sim.store import store_path
+
+    there = "" if store.path == store_path(None) else f" --store {store.path}"
+    makes = f"`mayavi run depeg_cascade{there}` makes one, `mayavi scenarios list` shows others"
+    return f"no runs in '{store.path}' yet: {makes}"
 
 
 def format_count(count: int | None) -> str:

@@ -86,13 +86,13 @@ def sweep(
     refuse_unknown(sweep, unknown)
     jobs = check_jobs(available_cores() if jobs is None else jobs)
     target = None if until is None else parse_target(until)
-    chosen = _starting_seeds(seeds, most, target)
     points = parse_grid(grid_texts(grid))
     base = override_texts(overrides)
     options = WorldOptions(source, snapshot, rpc_url, block)
     scenarios = [
         load_scenario(scenario, chain=chain, steps=steps, overrides=base, grid=point, world=options) for point in points
     ]
+    chosen = _starting_seeds(seeds, most, target)
     world = one_world(scenarios, rpc_url)
     request = SweepRequest(
         scenarios=scenarios,

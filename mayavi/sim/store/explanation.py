@@ -73,13 +73,16 @@ class ExplainedStep:
 
     @property
     def health_factor_wad(self) -> int | None:
-        """Health factor after the step; if not recorded, the last one in the step's events."""
+        """Health factor after the step; if not recorded, the last one in the step's events. None without debt."""
         if "health_factor" in self.figures:
             return int(self.figures["health_factor"][0])
-        if self.is_debt_free and not self.events:
+        if self.is_debt_free:
             return None
-        known = [each for event in self.events for each in (event.health_factor_before, event.health_factor_after)]
-        return next((each for each in reversed(known) if each is not None), None)
+        before, after = (
+            [factor for event in self.events if (factor := getattr(event, f"health_factor_{when}")) is not None]
+            for when in ("before", "after")
+        )
+        return next(reversed(after or before), None)  # events of a block were all decided before the first of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class Explanation:
     """By seized collateral: step and the market's price after it."""
     decimals: dict[str, int] = field(default_factory=dict)
     """By token: decimals, as far as the run recorded its figures."""
+    final_bad_debt_e8: int | None = None
+    """Its bad debt after the last step; None if the run did not record its accounts."""
 
     @property
     def liquidations(self) -> list[Event]:
@@ -133,12 +138,23 @@ class Explanation:
             took = f", who {moved}" if moved else ""
             sentences.append(f"{self.account} was liquidated by {event.agent} in step {event.step}{at}{took}")
         first = self.liquidations[0]
-        if any("borrower_debt_after_e8" in event.details for event in self.liquidations):
-            left = bad_debt_e8(self.liquidations[-1].details)
-            sentences.append(f"bad debt left behind: {dollars(left)}" if left else "no bad debt was left behind")
-        sentences += self._began()
+        sentences += [*self._bad_debt(), *self._began()]
         sentences += self._before(first)
         return sentences
+
+    def _bad_debt(self) -> list[str]:
+        """Describe the bad debt that the last liquidation left, and what became of it."""
+        left = None
+        if any("borrower_debt_after_e8" in event.details for event in self.liquidations):
+            left = bad_debt_e8(self.liquidations[-1].details)
+        final = left if self.final_bad_debt_e8 is None else self.final_bad_debt_e8
+        if final is None:
+            return []
+        if final:
+            return [f"bad debt left behind: {dollars(final)}"]
+        if left:
+            return [f"the {dollars(left)} of bad debt that the liquidation left were repaid later: none is left behind"]
+        return ["no bad debt was left behind"]
 
     def _before(self, liquidation: Event) -> list[str]:
         """Describe the causes of the first liquidation."""
@@ -165,8 +181,8 @@ class Explanation:
                     f"the market's price of {symbol}, its collateral, went from {then:,.2f} ({_when(start_at)}) to"
                     f" {now:,.2f} (step {end_at}){change}"
                 )
-        own = [event for step in self.steps for event in step.events if event.own and event.step <= liquidation.step]
-        acted = [event for event in own if event.kind not in {"rest", "step"}]
+        events = [event for step in self.steps for event in step.events]
+        acted = [each for each in events[: events.index(liquidation)] if each.own and each.kind not in {"rest", "step"}]
         failed = [event for event in acted if event.status not in {"success", "declined"}]
         if not acted:
             sentences.append("it did not act before")
@@ -208,7 +224,9 @@ def explain(store: Store, run_id: str, agent: str) -> Explanation:
     steps = [by_step[step] for step in sorted(by_step)]
     seized = {e.details.get("collateral") for step in steps for e in step.events if e.liquidates}
     prices = _prices(store, here, sorted(map(str, seized - {None})))
-    return Explanation(run, owner, account, steps, prices, decimals_of(store, run.run_id))
+    final = store.sql(f"SELECT bad_debt FROM accounts WHERE {here} AND account = {literal(account)}").fetchall()
+    lost = sum(int(value) for (value,) in final) if final else None
+    return Explanation(run, owner, account, steps, prices, decimals_of(store, run.run_id), lost)
 
 
 def _prices(store: Store, here: str, symbols: list[str]) -> dict[str, list[tuple[int, float]]]:

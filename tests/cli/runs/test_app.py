@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Path:
 def test_an_empty_store_says_how_to_make_a_run(run_mayavi, store: Path) -> None:
     finished = run_mayavi("runs", "list", "--store", str(store))
     assert finished.returncode == 0
-    assert "mayavi run depeg_cascade" in finished.stdout
+    assert f"mayavi run depeg_cascade --store {store}" in finished.stdout
     assert json.loads(run_mayavi("runs", "list", "--store", str(store), "--json").stdout)["runs"] == []
     assert not store.exists()
 

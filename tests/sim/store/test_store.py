@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 from mayavi.errors import BadInteger, SetupError, StoreError, UnknownName, UnknownRun, UsageError
-from mayavi.sim.rows import RunCounts, RunEnd, canonical
+from mayavi.sim.rows import AccountRow, RunCounts, RunEnd, RunInfo, canonical
 from mayavi.sim.store import SegmentRecorder, Store, SweepRecord
-from mayavi.sim.store.explanation import shown_wad
+from mayavi.sim.store.explanation import Explanation, shown_wad
 from tests.sim.store.sample_runs import KPIS, actions_of, info_of, snapshots_of, store_run
 
 
@@ -263,3 +263,37 @@ def test_amounts_are_told_in_whole_tokens_as_far_as_their_decimals_are_known(tmp
     assert "bad debt left behind: $1,204.50" in story.why()
     arbitrage = store.explain(info.run_id, "arb")
     assert arbitrage.amounts(arbitrage.steps[0].events[0]) == "1.5000 USDC.e for 0.00120 WETH, profit −$0.50"
+
+
+@pytest.mark.slow(0.3)
+def test_bad_debt_that_the_account_repays_later_is_not_left_behind(tmp_path: Path) -> None:
+    info, path = info_of(), tmp_path / "runs.duckdb"
+    factor = "health_factor_wad"
+    facts = {
+        "borrower": "bob", "collateral": "WETH", "debt": "USDC", "covered": 10**9, "seized": 10**18,
+        f"borrower_{factor}": 85 * 10**16, "borrower_health_factor_after_wad": 0,
+        "borrower_debt_after_e8": 169 * 10**8, "borrower_collateral_after_e8": 0,
+    }  # fmt: skip
+    own = {factor: 85 * 10**16, "health_factor_after_wad": 2**256 - 1, "repaid": 169_000_000, "debt": "USDC"}
+    first = actions_of(0)[0]
+    seized = replace(first, agent="l", account="l", kind="liquidate", details=canonical(facts))
+    late = replace(seized, agent="m", account="m", status="failed", reason="too late")
+    repaid = replace(first, agent="bob", account="bob", kind="deleverage", details=canonical(own))
+    account = AccountRow("bob", "bob", "AaveV3", "usd_e8", "0", "0", "", 1, "100000000000", "0", "")
+
+    def explained(store: Path, run: RunInfo, debt: int, left: AccountRow) -> Explanation:
+        figure = snapshots_of(0)[0]._replace(step=0, subject="bob", metric="debt", value=str(debt), unit="usd_e8")
+        with SegmentRecorder(store) as recorder:
+            recorder.begin(run)
+            recorder.record([seized, late, repaid], [figure])
+            recorder.end(RunEnd("finished", "0" * 64, (), "ab" * 32, {"total": 1.0}, "", accounts=(left,)))
+        return Store(store).explain(run.run_id, "bob")
+
+    story = explained(path, info, 0, account)
+    why = story.why()
+    assert "the $169.00 of bad debt that the liquidation left were repaid later: none is left behind" in why
+    assert "it did not act before" in why  # it repaid after the liquidation, in the same step
+    assert story.steps[0].health_factor_wad is None
+    other = explained(tmp_path / "other.duckdb", info, 169 * 10**8, replace(account, bad_debt=str(170 * 10**8)))
+    assert "bad debt left behind: $170.00" in other.why()
+    assert other.steps[0].health_factor_wad == 2**256 - 1  # the last one after an action, not one of a failed attempt
