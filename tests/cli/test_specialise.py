@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from mayavi.cli.printing.specialise import statistics_facts
+
 
 @pytest.mark.slow(0.5)
 def test_paths_of_a_function_are_shown_with_the_sources_of_their_guards(run_mayavi: Any) -> None:
@@ -104,3 +106,16 @@ def test_paths_of_a_world_that_a_node_completes_are_not_kept(run_mayavi: Any) ->
     refused = run_mayavi("specialise", "warm", "--env", "aave", "--source", "rpc")
     assert refused.returncode == 2
     assert "snapshot:PATH" in refused.stderr
+
+
+def test_statistics_say_what_they_mean() -> None:
+    none = {"mode": "on", "share": 0.0, "calls": 113, "native": 0, "hits": 0, "paths": 1, "recordings": 1}
+    found = none | {"record_seconds": 0.0, "compiled": 0, "compile_seconds": 0.0, "missed": 113, "off": []}
+    guard = "truth of " + "eq(" * 100
+    few = dict(statistics_facts(found | {"misses": {"no path yet": 100, guard: 13}}))
+    assert few["replayed"] == "none of 113 calls: too few of each kind to be worth recording"
+    assert few["misses"] == f"100 × no path yet\n13 × {guard[:96]}…"
+    assert "checked" not in few
+    checked = dict(statistics_facts(found | {"mode": "check", "share": 0.98, "misses": {}, "missed": 0}))
+    assert checked["checked"] == "each replayed call was interpreted too: no difference"
+    assert statistics_facts(found | {"mode": "off"}) == [("specialise", "off: every call was interpreted")]

@@ -21,6 +21,8 @@ SpecialiseOption = Annotated[
 StatsOption = Annotated[bool, typer.Option("--stats", help="Print statistics of specialised execution.")]
 
 SHOWN_GUARDS = 5
+SHOWN_CHARACTERS = 96
+"""Longest guard that is printed whole; `--json` has all of them."""
 
 
 def print_statistics(found: Mapping[str, Any]) -> None:
@@ -39,10 +41,10 @@ def statistics_facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     if found["share"] is None:
         return [("specialise", f"{mode}; no call was made that could be replayed")]
     replayed = f"{found['share']:.1%} of {found['calls']:,} calls, {found['native']:,} by compiled paths"
-    if not found["recordings"] and not found["share"]:
+    if not (found["share"] or found["off"]):
         replayed = f"none of {found['calls']:,} calls: too few of each kind to be worth recording"
     facts = [("specialise", mode), ("replayed", replayed), ("paths", _paths(found))]
-    if mode == "check":
+    if mode == "check" and found["share"]:
         facts.insert(2, ("checked", "each replayed call was interpreted too: no difference"))
     if found["missed"]:
         facts.append(("misses", _misses(found)))
@@ -60,7 +62,11 @@ def _paths(found: Mapping[str, Any]) -> str:
 
 def _misses(found: Mapping[str, Any]) -> str:
     shown = list(found["misses"].items())[:SHOWN_GUARDS]
-    lines = [f"{count:,} × {guard}" for guard, count in shown]
+    lines = [f"{count:,} × {_shortened(guard)}" for guard, count in shown]
     if others := found["missed"] - sum(count for _, count in shown):
         lines.append(f"{others:,} others")
     return "\n".join(lines)
+
+
+def _shortened(guard: str) -> str:
+    return guard if len(guard) <= SHOWN_CHARACTERS else f"{guard[:SHOWN_CHARACTERS]}…"
