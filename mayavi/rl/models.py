@@ -91,7 +91,7 @@ class Model:
             how = "failed" if status == FAILED else "was interrupted"
             return CheckpointError(
                 f"run {self.run_id} has no checkpoint: its training {how} before the first",
-                f"`mayavi train --resume {self.run_id}` begins it again, or train a new one",
+                f"`mayavi train --resume {self.run_id}{self.folder.models_option}` begins it again, or train a new one",
             )
         return CheckpointError(
             f"run {self.run_id} has no checkpoint yet", "wait for the first, or train with checkpoint_every_s=10"

@@ -28,10 +28,12 @@ def _without_checkpoints(models: Path, status: str) -> RunFolder:
     ],
 )
 def test_a_training_that_ended_early_is_to_be_resumed(tmp_path: Path, status: str, message: str) -> None:
+    model = Model(_without_checkpoints(tmp_path, status))
     with pytest.raises(CheckpointError) as caught:
-        Model(_without_checkpoints(tmp_path, status)).checkpoint()
+        model.checkpoint()
     assert caught.value.message == message
-    assert caught.value.hint == "`mayavi train --resume mine` begins it again, or train a new one"
+    option = f" --models {model.path.parent}"
+    assert caught.value.hint == f"`mayavi train --resume mine{option}` begins it again, or train a new one"
 
 
 def test_a_training_that_goes_on_is_waited_for(tmp_path: Path) -> None:

@@ -83,7 +83,8 @@ def train(
 
     if run is not None and not resume:
         raise UsageError(
-            f"a new training takes no run, but '{run}' was given", f"`mayavi train --resume {run}` continues that run"
+            f"a new training takes no run, but '{run}' was given",
+            f"`mayavi train --resume {run}{'' if models is None else f' --models {models}'}` continues that run",
         )
     backend = chosen_backend(remote)
     place = models_path(models)
@@ -123,6 +124,8 @@ def train(
 
         raise UsageError(f"--ray needs RLlib; {TITLES[asked.framework]} trains in this process", "leave --ray out")
     there = "" if models is None else f" --models {models}"
+    if folder is not None:  # a resumed run may be named by its folder
+        there = folder.models_option
     resumed = None if folder is None else run if run and "/" in run else folder.run_id
     with specialised(specialise):
         done = _train(backend, asked, place, resumed, ray=ray, say=say, there=there)
@@ -153,15 +156,16 @@ def _conclude(done: TrainedModel, there: str, *, evaluate: bool, as_json: bool, 
 
 def _evaluate(done: TrainedModel, there: str) -> tuple[dict[str, Any], Path]:
     """Evaluate the finished training. If that fails or is interrupted, say that the training is kept."""
-    from mayavi.rl.evaluation.after_training import evaluate_training
-    from mayavi.rl.models import open_model
+    from mayavi.rl.training_runs.folder import RunFolder
 
     try:
+        from mayavi.rl.evaluation.after_training import evaluate_training
+        from mayavi.rl.models import open_model
+
         with in_parts() as say:
             return evaluate_training(open_model(done.path), say=say)
     except (MayaviError, KeyboardInterrupt) as error:
-        print(f"the training is finished and kept in {done.path}, without an evaluation", file=sys.stderr)
-        print(f"  `mayavi eval {done.run_id}{there}` evaluates it", file=sys.stderr)
+        _print_unevaluated(RunFolder(done.path), there)
         if isinstance(error, KeyboardInterrupt):
             raise typer.Exit(INTERRUPTED) from None
         raise
@@ -197,21 +201,43 @@ def _train(
 
             with activity("preparing"):
                 _prepare(asked)
-            return train_on(
+            done = train_on(
                 backend, asked, models=place, resume=resumed, progress=progress, ray=ray, begun=begun, say=say
             )
+            stop()  # for a Ctrl-C since the last rollout
+            return done
     except KeyboardInterrupt:
         if started:
-            _print_interrupted(RunFolder(place / started[0]), asked.timesteps, there)
+            path = Path(resumed) if resumed is not None and "/" in resumed else place / started[0]
+            _print_interrupted(RunFolder(path), asked.timesteps, there)
         raise typer.Exit(INTERRUPTED) from None
 
 
 def _print_interrupted(folder: RunFolder, timesteps: int, there: str) -> None:
-    """Say how much of an interrupted training is kept, and the command that continues it."""
+    """Say how much of an interrupted training is kept, and the command that continues or evaluates it."""
+    if _is_trained(folder, timesteps):
+        _print_unevaluated(folder, there)
+        return
     kept = [each.steps for each in folder.checkpoints()]
     steps = f"{kept[-1]:,} of {timesteps:,} steps are kept" if kept else "no checkpoint was made yet"
     print(f"interrupted: {steps} in run {folder.run_id}", file=sys.stderr)
     print(f"  `mayavi train --resume {folder.run_id}{there}` continues it", file=sys.stderr)
+
+
+def _is_trained(folder: RunFolder, timesteps: int) -> bool:
+    """Whether `timesteps` are trained and kept; of a training on Modal there may be no record here yet."""
+    from mayavi.rl.training_runs.folder import FINISHED, RECORD
+
+    if not (folder.path / RECORD).is_file():
+        return False
+    record = folder.read()
+    return record["status"] == FINISHED and int(record["steps"]) >= timesteps
+
+
+def _print_unevaluated(folder: RunFolder, there: str) -> None:
+    """Say that the training is finished and kept, and the command that evaluates it."""
+    print(f"the training is finished and kept in {folder.path}, without an evaluation", file=sys.stderr)
+    print(f"  `mayavi eval {folder.run_id}{there}` evaluates it", file=sys.stderr)
 
 
 def _refuse_beside_grid(*, resume: bool, seed: int | None, seeds: str | None) -> None:
@@ -262,20 +288,20 @@ def _recorded_layer(given: dict[str, Any]) -> dict[str, Any]:
 
 def _unfinished(named: str | None, place: Path) -> Any:
     """Run to resume: the named one, or the last unfinished one. A failed run must be named: it may fail again."""
-    from mayavi.rl.training_runs.folder import FAILED, FINISHED, find_run, list_runs
+    from mayavi.rl.training_runs.folder import FAILED, FINISHED, RunFolder, find_run, list_runs
 
     if named is not None:
         return find_run(named, place)
-    failed = ""
+    failed, there = "", RunFolder(place / "RUN").models_option
     for each in reversed(list_runs(place)):
         status = each.read()["status"]
         if status == FAILED:
             failed = failed or each.run_id
         elif status != FINISHED and not each.is_held():
             return each
-    hint = "`mayavi train --resume RUN --timesteps N` trains a finished one further"
+    hint = f"`mayavi train --resume RUN{there} --timesteps N` trains a finished one further"
     if failed:
-        hint = f"the newest failed one goes on with `mayavi train --resume {failed}`; {hint}"
+        hint = f"the newest failed one goes on with `mayavi train --resume {failed}{there}`; {hint}"
     raise UsageError(f"no interrupted training in '{place}'", hint)
 
 

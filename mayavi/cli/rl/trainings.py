@@ -65,6 +65,8 @@ def list_command(
         return
     shown = found if show_all else found[:SHOWN]
     print_trainings(shown)
+    for each in shown:
+        _print_score_note(each)
     if len(found) > len(shown):
         print_note(f"… {len(found) - len(shown):,} older, `--all` shows them")
 
@@ -79,6 +81,7 @@ def show(run: TrainingArgument, models: ModelsOption = None, as_json: JsonOption
         print_json(training_document(found, models))
     else:
         print_training(found, models)
+        _print_score_note(found)
 
 
 @app.command("diff")
@@ -134,6 +137,13 @@ def remove(
         print_json({"removed": [each.run_id for each in found]})
     else:
         print(f"removed {many}")
+
+
+def _print_score_note(training: Training) -> None:
+    from mayavi.rl.training_runs.catalogue import score_note
+
+    if note := score_note(training):
+        print_note(note)
 
 
 def _folder(models: Path | None) -> Path:

@@ -24,6 +24,7 @@ class RWAYieldEnv(MayaviEnv):
 
     `historical_data` maps columns to hourly arrays, or is a data frame; without it, and without `data`, the market of
     each episode is simulated. `settings` are the others of `RWAConfig`; `episode_length` is another name of `horizon`.
+    `specialise` has no effect, as in `make_rows`: the portfolio stands on no chain.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class RWAYieldEnv(MayaviEnv):
         world: WorldSource | Fork | None = None,
         source: str | None = None,
         threads: int | None = None,
+        specialise: str | None = None,
         **settings: Any,
     ) -> None:
         refuse_world(RWAYieldRows.name, world, source)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,17 +55,22 @@ Report = Callable[[Mapping[str, Any]], bytes]
 
 
 def write_training(model: Model, path: Path, report: Report | None = None) -> str:
-    """Write the training run to a bundle at `path` and return the SHA-256 of the file; `report` adds reports."""
+    """Write the training run to a bundle at `path` and return the SHA-256 of the file; `report` adds reports.
+
+    Warns if no evaluation is of the steps that the training has now.
+    """
     folder = model.path
     evaluations = {f"eval/{each.name}": each.read_bytes() for each in sorted((folder / "eval").glob("*.json"))}
     if not evaluations:
         raise UsageError(
             f"training run '{model.run_id}' has no evaluation yet",
-            f"`mayavi eval {model.run_id}` makes one; it is what can be verified",
+            f"`mayavi eval {model.run_id}{model.folder.models_option}` makes one; it is what can be verified",
         )
     wanted = {model.checkpoint().path}
     for name, content in evaluations.items():
         wanted |= {model.checkpoint(step).path for step in _steps(read_eval(content, folder / name))}
+    if note := _older_evaluation_note(model, evaluations):
+        warnings.warn(note, stacklevel=2)
     files = {RECORD: (folder / RECORD).read_bytes(), **evaluations}
     if report is not None:
         for name, content in evaluations.items():
@@ -158,6 +164,18 @@ def first_difference(one: Any, other: Any, place: str = "") -> str | None:
 def _report_name(evaluation: str) -> str:
     """File of the report of an evaluation in a bundle."""
     return f"report/{PurePosixPath(evaluation).stem}.html"
+
+
+def _older_evaluation_note(model: Model, evaluations: Mapping[str, bytes]) -> str:
+    """Note that the policy of the bundle is in none of its evaluations; "" if it is in one."""
+    now = model.checkpoint().steps
+    evaluated = {step for name, content in evaluations.items() for step in _steps(read_eval(content, name))}
+    if now in evaluated:
+        return ""
+    return (
+        f"the newest evaluation of run {model.run_id} is of {max(evaluated):,} steps, and {now:,} are trained; "
+        f"`mayavi eval {model.run_id}{model.folder.models_option}` makes one of the policy as it is now"
+    )
 
 
 def _steps(document: Mapping[str, Any]) -> list[int]:

@@ -9,8 +9,8 @@ from mayavi.errors import UsageError
 from mayavi.rl.config import TrainConfig
 from mayavi.rl.training.frameworks import versions
 from mayavi.rl.training.validation import best_of
-from mayavi.rl.training_runs.checkpoints import Checkpoint, read_checkpoint
-from mayavi.rl.training_runs.folder import FINISHED, RunFolder
+from mayavi.rl.training_runs.checkpoints import Checkpoint, move_checkpoint, read_checkpoint
+from mayavi.rl.training_runs.folder import FINISHED, RunFolder, further_timesteps
 
 FREE_TO_CHANGE = {
     "timesteps",
@@ -26,13 +26,9 @@ FREE_TO_CHANGE = {
 
 
 def check_resumable(folder: RunFolder, config: TrainConfig) -> None:
-    """Raise `UsageError` if the run is finished, or was started with another configuration or other versions."""
+    """Raise `UsageError` if the timesteps are trained, or the run was started with other settings or versions."""
     record = folder.read()
-    if record["status"] == FINISHED and config.timesteps <= record["steps"]:
-        raise UsageError(
-            f"run {folder.run_id} is finished: {record['steps']:,} timesteps are trained",
-            f"`--resume {folder.run_id} --timesteps {2 * record['config']['timesteps']}` trains it further",
-        )
+    _check_timesteps(folder, record, config.timesteps)
     started = TrainConfig.of(record["config"]).to_json()
     for name, value in config.to_json().items():
         if name not in FREE_TO_CHANGE and started[name] != value:
@@ -47,6 +43,25 @@ def check_resumable(folder: RunFolder, config: TrainConfig) -> None:
                 f"run {folder.run_id} was trained with {name} {there}, and {here} is installed",
                 f"install {name} {there}, or start another run",
             )
+
+
+def _check_timesteps(folder: RunFolder, record: Mapping[str, Any], asked: int) -> None:
+    """Raise `UsageError` if `asked` timesteps are trained; an unfinished run may keep those it was started with."""
+    command = f"mayavi train --resume {folder.run_id}{folder.models_option}"
+    if record["status"] == FINISHED:
+        if asked <= record["steps"]:
+            raise UsageError(
+                f"run {folder.run_id} is finished: {record['steps']:,} timesteps are trained",
+                f"`{command} --timesteps {further_timesteps(record)}` trains it further",
+            )
+        return
+    started = record["config"]["timesteps"]
+    done = max((each.steps for each in folder.checkpoints() if each.resumable), default=0)
+    if asked <= done and asked != started:
+        raise UsageError(
+            f"run {folder.run_id} has trained {done:,} timesteps already, and {asked:,} are asked for",
+            f"`{command}` continues it to {started:,}; another number must be above {done:,}",
+        )
 
 
 def changed_schedules(config: TrainConfig, checkpoint: Checkpoint) -> str:
@@ -75,9 +90,9 @@ def checkpoint_to_resume(
             "give the world it was started on, or start another run",
         )
     if folder.final_path.exists():
-        steps = read_checkpoint(folder.final_path, whole=False).steps
+        final = read_checkpoint(folder.final_path, whole=False)
         folder.checkpoints_path.mkdir(exist_ok=True)
-        folder.final_path.rename(folder.checkpoints_path / str(steps))
+        move_checkpoint(final, folder.checkpoints_path / str(final.steps))
     found = [each for each in folder.checkpoints() if each.resumable]
     checkpoint = read_checkpoint(found[-1].path) if found else None
     facts: Mapping[str, Any] = {"steps": 0, "episodes": 0, "mean_reward": None}

@@ -89,17 +89,17 @@ class Session:
         self.write_record()
 
     def finish(self, boundary: Boundary) -> None:
-        """Validate, write `final/`, and mark the run as finished."""
+        """Validate, write `final/`, mark the run as finished, and report. A Ctrl-C in the report leaves it finished."""
         self._record_figures(boundary)
         if self._validator is not None:
             self._validate(boundary)
-        self._report(boundary)
         write_checkpoint(self.folder.final_path, self._facts(boundary), boundary.save)
         for each in self.folder.checkpoints():
             if each.path != self.folder.final_path:
                 drop_resume_files(each)
         self.record |= {"status": FINISHED, "finished_at": now()}
         self.write_record()
+        self._report(boundary)
 
     def resumed_from(self, checkpoint: Checkpoint, reason: str = "") -> None:
         """Record in `run.json` that the training resumed from `checkpoint`; a `reason` says why not exactly.

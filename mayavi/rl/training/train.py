@@ -24,6 +24,7 @@ from mayavi.rl.training.session import Session
 from mayavi.rl.training_runs.checkpoints import Checkpoint
 from mayavi.rl.training_runs.folder import (
     FAILED,
+    FINISHED,
     INTERRUPTED,
     RECORD,
     TRAINING,
@@ -153,7 +154,7 @@ def trained_model(folder: RunFolder, config: TrainConfig, *, resumed: bool = Tru
 
 
 def _run(session: Session, checkpoint: Checkpoint | None, ray: str | None) -> None:
-    """Train with the configured framework, and record how the session ended."""
+    """Train with the configured framework, and record how the session ended; a finished run stays finished."""
     session.write_record()
     try:
         if session.config.framework == "sb3":
@@ -169,14 +170,20 @@ def _run(session: Session, checkpoint: Checkpoint | None, ray: str | None) -> No
 
             train_with_rllib(session.config, session, checkpoint, ray)
     except BaseException as error:
-        interrupted = isinstance(error, KeyboardInterrupt)
-        session.record |= {"status": INTERRUPTED if interrupted else FAILED}
-        if not interrupted:
-            session.record["error"] = f"{type(error).__name__}: {error}"
-        session.write_record()
+        if session.record["status"] != FINISHED:
+            _record_end(session, error)
         raise
     finally:
         session.close()
+
+
+def _record_end(session: Session, error: BaseException) -> None:
+    """Record that `error` interrupted the training, or why it failed."""
+    interrupted = isinstance(error, KeyboardInterrupt)
+    session.record |= {"status": INTERRUPTED if interrupted else FAILED}
+    if not interrupted:
+        session.record["error"] = f"{type(error).__name__}: {error}"
+    session.write_record()
 
 
 def _new_folder(models: Path, run_id: str | None) -> RunFolder:

@@ -15,7 +15,7 @@ from typing import Any
 
 from mayavi.errors import MayaviError, UnknownRun, UsageError
 from mayavi.rl.training_runs.checkpoints import MANIFEST, read_checkpoint
-from mayavi.rl.training_runs.folder import BEST, FINISHED, RECORD, TRAINING, RunFolder
+from mayavi.rl.training_runs.folder import BEST, FINISHED, RECORD, TRAINING, RunFolder, further_timesteps
 from mayavi.runs.run_id import resolve
 
 DAMAGED = "damaged"
@@ -35,12 +35,15 @@ class Score:
     episodes: int | None = None
     how: str = ""
     """`under noise`, `on another world` or both, if the evaluation was made so."""
+    steps: int | None = None
+    """Steps of the policy that was evaluated; None for other scores and where unknown."""
 
     def to_json(self) -> dict[str, Any]:
         """Score as JSON data; the reward of a single agent is a number."""
         rewards = dict(self.mean_reward)
         found = {"of": self.of, "mean_reward": rewards.get("", rewards or None), "episodes": self.episodes}
-        return {**found, "how": self.how} if self.how else found
+        more = {"how": self.how or None, "steps": self.steps}
+        return found | {name: value for name, value in more.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +186,23 @@ def evaluation_score(file: Path, world_digest: str | None = None) -> Score | Non
         env, settings = document["env"], document["settings"]
         digests = {env.get("world_digest"), world_digest} - {None}
         how = [*(["under noise"] if settings.get("noise") else []), *(["on another world"] if len(digests) > 1 else [])]
-        return Score(str(env["config"]["split"]), rewards, int(settings["episodes"]), ", ".join(how))
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        split, steps = str(env["config"]["split"]), document["models"][0].get("steps")
+        kept = steps if isinstance(steps, int) else None
+        return Score(split, rewards, int(settings["episodes"]), ", ".join(how), kept)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         return None
+
+
+def score_note(training: Training) -> str:
+    """Note that the score is of another number of steps than are trained now; "" if it is not."""
+    score, steps = training.score(), training.record.get("steps")
+    if score is None or score.steps is None or not isinstance(steps, int) or score.steps == steps:
+        return ""
+    command = f"mayavi eval {training.run_id}{training.folder.models_option}"
+    return (
+        f"{training.run_id}: its newest evaluation is of {score.steps:,} steps, and {steps:,} are trained; "
+        f"`{command}` makes a new one"
+    )
 
 
 def continuation(training: Training, models: Path | None = None) -> str:
@@ -197,7 +214,7 @@ def continuation(training: Training, models: Path | None = None) -> str:
     if training.status == TRAINING:
         return "it is being trained now"
     if training.status == FINISHED:
-        return f"`{resume} --timesteps {2 * int(training.config['timesteps'])}` trains it further"
+        return f"`{resume} --timesteps {further_timesteps(training.record)}` trains it further"
     return f"`{resume}` continues it"
 
 

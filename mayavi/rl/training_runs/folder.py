@@ -80,6 +80,12 @@ class RunFolder:
         """Evaluations of the run."""
         return self.path / "eval"
 
+    @property
+    def models_option(self) -> str:
+        """` --models FOLDER` for a command that names the run by its id; empty if the run is in the default folder."""
+        models = self.path.parent
+        return "" if models.absolute() == models_path().absolute() else f" --models {models}"
+
     def read(self) -> dict[str, Any]:
         """Read `run.json`. A run marked as training is `interrupted` if its process is gone.
 
@@ -169,6 +175,12 @@ def find_run(named: str, models: Path) -> RunFolder:
     except UnknownRun as error:
         hint = (error.hint or "").replace("  `mayavi runs list` shows all", "")
         raise UnknownRun(error.message, f"{hint}  runs are in '{models}'") from None
+
+
+def further_timesteps(record: Mapping[str, Any]) -> int:
+    """Timesteps to propose for training a finished run further: twice as many, and more than it has trained."""
+    timesteps, steps = int(record["config"]["timesteps"]), int(record["steps"])
+    return 2 * (timesteps if 2 * timesteps > steps else steps)
 
 
 def now() -> str:

@@ -11,9 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 
+from mayavi.cli.rl.train import _train
 from mayavi.cli.rl.train_output import heading
 from mayavi.rl.config import TrainConfig
+from mayavi.rl.training.progress import TrainProgress
+from mayavi.rl.training.train import TrainedModel, trained_model
+from tests.rl.training_runs.stored import stored_training
 
 pytest.importorskip("stable_baselines3", reason="`pip install 'mayavi-sim[rl]'` installs stable-baselines3")
 
@@ -201,6 +206,41 @@ def test_a_framework_that_is_not_installed_is_told_with_its_extra(start_mayavi, 
         assert "pip install 'mayavi-sim[rl]'" in finished.stderr
 
 
+def test_an_interrupted_run_is_not_cut_short(run_mayavi, tmp_path: Path) -> None:
+    folder = stored_training(tmp_path, "cut", status="interrupted")
+    before = (folder.path / "run.json").read_bytes()
+    for named in (("cut",), (str(folder.path),), ()):
+        refused = run_mayavi("train", "--resume", *named, "--timesteps", "1000", "--models", str(tmp_path))
+        assert refused.returncode == 2, refused.stderr
+        assert "run cut has trained 1,024 timesteps already, and 1,000 are asked for" in refused.stderr
+        assert f"`mayavi train --resume cut --models {tmp_path}` continues it to 2,000" in refused.stderr
+    assert (folder.path / "run.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("last", [True, False], ids=["in-the-last-rollout", "after-it"])
+def test_ctrl_c_at_the_end_keeps_the_training_and_leaves_the_evaluation_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, last: bool
+) -> None:
+    def train_on(*_: object, progress, begun, **__: object) -> TrainedModel:
+        begun("done")
+        progress(TrainProgress(1_024, 2_000, 0, None, 1.0))
+        folder = stored_training(tmp_path, "done")
+        signal.raise_signal(signal.SIGINT)
+        if last:
+            progress(TrainProgress(2_048, 2_000, 0, None, 1.0))
+        return trained_model(folder, folder.config())
+
+    monkeypatch.setattr("mayavi.rl.training.backend.train_on", train_on)
+    monkeypatch.setattr("mayavi.cli.rl.train._prepare", lambda _: None)
+    asked = TrainConfig(env="aave", timesteps=2_000)
+    with pytest.raises(typer.Exit) as stopped:
+        _train("local", asked, tmp_path, None, ray=None, say=print, there=" --models there")
+    assert stopped.value.exit_code == 130
+    told = capsys.readouterr().err
+    assert f"the training is finished and kept in {tmp_path / 'done'}, without an evaluation" in told
+    assert "`mayavi eval done --models there` evaluates it" in told
+
+
 @pytest.mark.slow
 def test_an_interruption_keeps_the_rollout_under_way_and_resume_goes_on(run_mayavi, tmp_path: Path) -> None:
     command = [sys.executable, "-u", "-m", "mayavi", "train", "--env", "aave", *SMALL, "--timesteps", "1000000",
@@ -228,7 +268,7 @@ def test_an_interruption_keeps_the_rollout_under_way_and_resume_goes_on(run_maya
     refused = run_mayavi("train", "--resume", "--timesteps", more, "--models", str(tmp_path))
     assert refused.returncode == 2
     assert "no interrupted training in" in refused.stderr
-    assert f"the newest failed one goes on with `mayavi train --resume {run_id}`" in refused.stderr
+    assert f"the newest failed one goes on with `mayavi train --resume {run_id} --models {tmp_path}`" in refused.stderr
     (tmp_path / run_id / "run.json").write_text(json.dumps(record))
 
     resumed = run_mayavi("train", "--resume", "--timesteps", more, "--models", str(tmp_path), "--json")
@@ -237,6 +277,7 @@ def test_an_interruption_keeps_the_rollout_under_way_and_resume_goes_on(run_maya
     finished = run_mayavi("train", "--resume", run_id, "--timesteps", more, "--models", str(tmp_path))
     assert finished.returncode == 2
     assert f"run {run_id} is finished" in finished.stderr
+    assert f"`mayavi train --resume {run_id} --models {tmp_path} --timesteps " in finished.stderr
     other = run_mayavi("train", "--resume", run_id, "--timesteps", "9999", "--seed", "8", "--models", str(tmp_path))
     assert other.returncode == 2
     assert "has seed 0, and 8 is asked for" in other.stderr

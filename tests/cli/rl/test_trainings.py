@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mayavi.rl.training_runs.folder import RunFolder
 from tests.rl.training_runs.stored import stored_evaluation, stored_training
 
 ONE, TWO = "20260101-000000000-aaaaaaaa", "20260201-000000000-bbbbbbbb"
@@ -48,6 +49,17 @@ def test_list_shows_a_line_for_each_and_why_one_is_damaged(run_mayavi, models: P
     assert [each["run_id"] for each in json.loads(only.stdout)["trainings"]] == ["broken"]
     none = run_mayavi("trainings", "list", "--models", str(models), "--env", "vesting")
     assert (none.returncode, none.stdout) == (0, f"no such training in '{models}'\n")
+
+
+def test_an_evaluation_of_fewer_steps_than_are_trained_is_told(run_mayavi, models: Path) -> None:
+    folder = RunFolder(models / ONE)
+    stored_evaluation(folder, "test-200", "test", 0.125, steps=1_024)
+    note = (
+        f"{ONE}: its newest evaluation is of 1,024 steps, and 2,048 are trained; "
+        f"`mayavi eval {ONE} --models {models}` makes a new one\n"
+    )
+    for command in (("list",), ("show", ONE)):
+        assert note in run_mayavi("trainings", *command, "--models", str(models)).stdout
 
 
 def test_show_tells_settings_checkpoints_results_and_what_continues_it(run_mayavi, models: Path) -> None:

@@ -312,5 +312,7 @@ def test_an_evaluation_stays_verifiable_when_the_run_is_trained_further(tmp_path
         document["models"][0]["timesteps"],
         evaluate_models([further], ["noop"], QUICK)["models"][0]["timesteps"],
     ) == (512, 1024)
-    write_training(further, tmp_path / "b.zip")
+    with pytest.warns(UserWarning, match="is of 512 steps, and 1,024 are trained") as told:
+        write_training(further, tmp_path / "b.zip")
+    assert f"`mayavi eval {model.run_id} --models {tmp_path}` makes one" in str(told[0].message)
     assert verify_training(read_bundle(tmp_path / "b.zip")).differences == ()

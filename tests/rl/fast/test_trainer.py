@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -158,6 +159,31 @@ def test_an_interrupted_training_ends_with_the_weights_of_an_uninterrupted_one(
     train(longer, models=tmp_path, resume="one")
     train(longer, models=tmp_path, run_id="longer-at-once")
     assert weights_digest("one", tmp_path) == weights_digest("longer-at-once", tmp_path)
+
+
+@pytest.mark.slow(0.3)
+def test_an_interruption_in_the_last_rollout_keeps_it_and_the_run_is_finished(tmp_path: Path) -> None:
+    config = TrainConfig.of(CHASE, SMALL, {"timesteps": 512})
+
+    def stop(report: TrainProgress) -> None:
+        if report.steps == 512:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, models=tmp_path, run_id="one", progress=stop)
+    record = open_model("one", tmp_path).record
+    assert (record["status"], record["steps"]) == ("finished", 512)
+    train(config, models=tmp_path, run_id="whole")
+    assert weights_digest("one", tmp_path) == weights_digest("whole", tmp_path)
+
+
+@pytest.mark.slow(0.3)
+def test_a_finished_run_is_trained_further_beside_a_checkpoint_of_its_last_step(tmp_path: Path) -> None:
+    config = TrainConfig.of(CHASE, SMALL, {"timesteps": 256})
+    done = train(config, models=tmp_path, run_id="one")
+    shutil.copytree(done.path / "final", done.path / "checkpoints" / "256")
+    further = train(TrainConfig.of(config.to_json(), {"timesteps": 512}), models=tmp_path, resume="one")
+    assert (further.steps, further.resumed_from, further.exact) == (512, 256, True)
 
 
 @pytest.mark.slow

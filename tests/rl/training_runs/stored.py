@@ -55,7 +55,15 @@ def stored_checkpoint(path: Path, steps: int, *, resumable: bool = False) -> Non
 
 
 def stored_evaluation(
-    folder: RunFolder, name: str, split: str, mean: float, *, episodes: int = 200, world: str = "", noise: float = 0.0
+    folder: RunFolder,
+    name: str,
+    split: str,
+    mean: float,
+    *,
+    episodes: int = 200,
+    world: str = "",
+    noise: float = 0.0,
+    steps: int | None = None,
 ) -> Path:
     """An evaluation file with what a list of trainings reads of it."""
     folder.eval_path.mkdir(exist_ok=True)
@@ -63,7 +71,7 @@ def stored_evaluation(
         "schema": "mayavi-eval",
         "version": 1,
         "env": {"name": "aave", "config": {"split": split}, **({"world_digest": world} if world else {})},
-        "models": [{"name": "ppo"}],
+        "models": [{"name": "ppo"} if steps is None else {"name": "ppo", "steps": steps}],
         "settings": {"episodes": episodes, **({"noise": {"actions": noise}} if noise else {})},
         "ppo": {"mean_reward": mean},
     }

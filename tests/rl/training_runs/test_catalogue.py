@@ -16,6 +16,7 @@ from mayavi.rl.training_runs.catalogue import (
     list_trainings,
     open_training,
     remove_trainings,
+    score_note,
 )
 from mayavi.rl.training_runs.comparison import compare_trainings
 from mayavi.rl.training_runs.folder import RunFolder
@@ -120,6 +121,21 @@ def test_the_score_is_the_newest_evaluation_else_the_validation_else_that_of_tra
     assert open_training(folder.path).summary()["score"] is None
 
 
+def test_an_evaluation_of_other_steps_than_are_trained_says_so(tmp_path: Path) -> None:
+    folder = stored_training(tmp_path, OLD)
+    assert score_note(open_training(folder.path)) == ""
+    stored_evaluation(folder, "a", "test", 0.125, steps=2_048)
+    assert score_note(open_training(folder.path)) == ""
+    folder.write(folder.read() | {"steps": 30_720})  # trained further
+    assert open_training(folder.path).summary()["score"] == {
+        "of": "test", "mean_reward": 0.125, "episodes": 200, "steps": 2_048,
+    }  # fmt: skip
+    assert score_note(open_training(folder.path)) == (
+        f"{OLD}: its newest evaluation is of 2,048 steps, and 30,720 are trained; "
+        f"`mayavi eval {OLD} --models {tmp_path}` makes a new one"
+    )
+
+
 def test_a_training_is_found_by_a_part_of_its_id_or_its_folder(tmp_path: Path) -> None:
     for each, moment in ((OLD, "01"), (NEW, "02"), ("zz-first", "00")):
         stored_training(tmp_path, each, started_at=f"2026-{moment}-01T00:00:00Z")
@@ -166,6 +182,8 @@ def test_what_continues_a_training_is_told(tmp_path: Path) -> None:
     assert continuation(open_training(stopped.path), tmp_path) == (
         f"`mayavi train --resume {NEW} --models {tmp_path}` continues it"
     )
+    short = stored_training(tmp_path, NEWEST, config={"timesteps": 100})  # one rollout is 2,048 steps
+    assert continuation(open_training(short.path)).endswith("--timesteps 4096` trains it further")
     stopped.write(stopped.read() | {"status": "training"})
     with stopped.held():
         assert continuation(open_training(stopped.path)) == "it is being trained now"
