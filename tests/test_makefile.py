@@ -38,6 +38,8 @@ echo kernel >mayavi/_kernel.abi3.so; echo >.venv/bin/mayavi; chmod +x .venv/bin/
     "node": "echo v22.12.0",
     "npm": """
 case "$*" in
+*site\\ ci*) mkdir -p tools/site/node_modules/@mermaid-js/tiny
+  echo {} >tools/site/node_modules/@mermaid-js/tiny/package.json;;
 ci*) mkdir -p node_modules/.bin; touch node_modules/.bin/vite node_modules/.bin/biome;;
 *build) mkdir -p ../mayavi/api/dashboard; echo >../mayavi/api/dashboard/index.html;; esac
 """,
@@ -48,6 +50,7 @@ STEPS = {
     "pip install --quiet -c constraints.txt -r .venv/.stamps/rl-requirements.txt": "rl",
     "maturin": "kernel",
     "mayavi setup": "contracts",
+    "npm --prefix tools/site ci": "diagrams",
     "npm ci": "web packages",
     "npm run --silent build": "dashboard",
 }
@@ -72,7 +75,10 @@ class Checkout:
         ]:
             source, target = original / name, root / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+            if source.is_dir():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("node_modules"))
+            else:
+                shutil.copy(source, target)
         for folder in ["kernel/src", "web/src", ".venv/.stamps"]:
             (root / folder).mkdir(parents=True)
         for name in ["kernel/Cargo.toml", "kernel/Cargo.lock", "kernel/src/lib.rs", "web/src/main.tsx"]:
@@ -188,7 +194,7 @@ def test_the_set_up_mends_what_was_removed_and_nothing_else(checkout: Checkout, 
 def test_the_nodes_are_installed_for_the_tests_alone(checkout: Checkout) -> None:
     checkout.make("setup")
     assert not any(map(checkout.has, NODES))
-    assert checkout.make("test") == ["contracts", "rl"]
+    assert checkout.make("test") == ["contracts", "rl", "diagrams"]
     assert all(map(checkout.has, NODES))
     assert checkout.make("test") == []
 

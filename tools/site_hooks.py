@@ -1,4 +1,4 @@
-"""MkDocs hooks: publish the pages outside `docs/` and rewrite links to them.
+"""MkDocs hooks: publish the pages outside `docs/`, rewrite links to them, and draw diagrams without a network.
 
 CONTRIBUTING.md and CHANGELOG.md become pages of the site. A link to any other file outside `docs/`, such as an
 example, becomes plain text: the site has no copy of it. `members: __all__` on a page of the Python API becomes the list
@@ -22,14 +22,23 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parent.parent
 PUBLISHED = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "README.md": "README.md"}
 """Page of the repository -> page of the site."""
+MERMAID = REPOSITORY / "tools" / "site" / "node_modules" / "@mermaid-js" / "tiny" / "dist" / "mermaid.tiny.js"
+"""Script that draws diagrams in the reader's browser. Material would load one from the network."""
+DIAGRAMS = "assets/mermaid.js"
+"""The same script on the site."""
 
 _ALL_NAMES = re.compile(r"(?P<block>^::: (?P<package>[\w.]+)\n(?:    .*\n)*?      )members: __all__$", re.MULTILINE)
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add CONTRIBUTING.md and CHANGELOG.md, their links rewritten for the site."""
+    """Add CONTRIBUTING.md and CHANGELOG.md, their links rewritten for the site, and the script for diagrams."""
+    from mkdocs.exceptions import Abort
     from mkdocs.structure.files import File
+
+    if not MERMAID.is_file():
+        raise Abort("Mermaid is not installed: `make docs` installs it")
+    files.append(File.generated(config, DIAGRAMS, abs_src_path=str(MERMAID)))
 
     for source, target in PUBLISHED.items():
         if source != target:
@@ -44,6 +53,14 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     markdown = _ALL_NAMES.sub(list_names, markdown)
     added = uri in {"contributing.md", "changelog.md"}  # rewritten when they were added
     return markdown if added else rewrite_links(markdown, f"docs/{uri}", uri)
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Load the script for diagrams on the pages that have one."""
+    if '<pre class="mermaid">' not in html:
+        return html
+    path = posixpath.relpath(DIAGRAMS, posixpath.dirname(page.file.dest_uri) or ".")
+    return f'{html}\n<script src="{path}"></script>'
 
 
 def list_names(found: re.Match[str]) -> str:

@@ -23,6 +23,8 @@ from mayavi.errors import UsageError
 MODES = ("off", "on", "check")
 SPECIALISE = "MAYAVI_SPECIALISE"
 """Environment variable with the default mode: off, on or check."""
+SWITCHES = ("MAYAVI_JIT", "MAYAVI_WHOLE_PROGRAMS")
+"""Environment variables of the kernel that switch a part of it off by 0; on by default."""
 
 WITHOUT_CALLS = "it makes no call"
 """Reason that the kernel gives for programs without calls: nothing to replay, and nothing to report."""
@@ -103,8 +105,11 @@ def current() -> Specialised | None:
 def chosen_specialise(mode: str | None = None) -> str:
     """Return `mode`, else that of the active context, else `MAYAVI_SPECIALISE`, else `on`.
 
-    Raises `UsageError` for an unknown mode.
+    Raises `UsageError` for an unknown mode, and for a switch that is neither 0 nor 1.
     """
+    for name in SWITCHES:
+        if (value := os.environ.get(name, "").strip()) not in {"", "0", "1"}:
+            raise UsageError(f"{name} is '{value}'", "it is 0 (off) or 1 (on, the default)")
     if mode is None and (around := _current.get()) is not None:
         return around.mode
     found = mode if mode is not None else os.environ.get(SPECIALISE, "").strip() or "on"

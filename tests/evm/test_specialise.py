@@ -305,3 +305,15 @@ def test_the_environment_variable_decides_where_nothing_is_said(monkeypatch: pyt
     monkeypatch.setenv(SPECIALISE, "always")
     with pytest.raises(UsageError, match="MAYAVI_SPECIALISE is 'always'"):
         Fleet(fork, 1)
+
+
+@pytest.mark.parametrize("name", ["MAYAVI_JIT", "MAYAVI_WHOLE_PROGRAMS"])
+def test_a_switch_of_the_kernel_is_0_or_1(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    fork, _ = reader()
+    for value in ("", "0", " 1 "):
+        monkeypatch.setenv(name, value)
+        assert Fleet(fork, 1, specialise="on").specialise == "on"
+    monkeypatch.setenv(name, "off")
+    with pytest.raises(UsageError, match=f"{name} is 'off'") as refused:
+        Fleet(fork, 1, specialise="on")
+    assert refused.value.hint == "it is 0 (off) or 1 (on, the default)"
