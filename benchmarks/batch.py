@@ -1,7 +1,7 @@
 """Account data of 10,000 Aave V3 borrowers in one batch, against single interpreted calls.
 
 Calldata is encoded beforehand on both sides; `AaveV3.account_data` encodes and returns columns of words. Batches run
-with paths that are kept, as machine code, and with recordings for the batch alone (`specialise=off`).
+with paths that are kept, as machine code, and interpreted (`specialise=off`).
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ DRAW = """async (text) => {
 }"""
 
 
+@pytest.mark.slow
 def test_every_diagram_is_drawn_as_wide_as_a_page_at_most() -> None:
     diagrams = [(path, each) for path in sorted(DOCS.rglob("*.md")) for each in Page(path).blocks("mermaid")]
     assert len(diagrams) >= 4

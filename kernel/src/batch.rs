@@ -41,9 +41,16 @@ pub struct Batch<'a> {
     pub holes: Option<&'a [usize]>,
     /// Whether every call is interpreted too, and compared.
     pub verify: bool,
+    /// Whether calls are replayed; if not, and nothing is to be verified, every call is interpreted.
+    pub mode: Option<Mode>,
 }
 
 impl Batch<'_> {
+    /// Whether replayed calls are compared with interpreted ones.
+    fn compares(&self) -> bool {
+        self.verify || self.mode == Some(Mode::Check)
+    }
+
     pub fn transaction(&self, data: &[u8]) -> TxEnv {
         TxEnv {
             caller: self.sender,
@@ -147,10 +154,9 @@ pub fn run(
     settings: &Settings,
     probe: bool,
     threads: usize,
-    mode: Option<Mode>,
     batch: &Batch<'_>,
 ) -> Result<(Outcomes, Effort), Failure> {
-    let (overlay, kept) = by_kept_paths(world, row, settings, mode.filter(|_| !probe), threads, batch);
+    let (overlay, kept) = by_kept_paths(world, row, settings, probe, threads, batch);
     let done = match kept {
         // What is missing is reported for all calls together.
         Ok(None) | Err(Failure::Missing(_)) => run_once(world, &overlay, &row.block, settings, probe, threads, batch),
@@ -166,10 +172,9 @@ pub fn run_single(
     world: &Arc<World>,
     row: &mut Row,
     settings: &Settings,
-    mode: Mode,
     batch: &Batch<'_>,
 ) -> Result<Option<Outcome>, Failure> {
-    let (overlay, kept) = by_kept_paths(world, row, settings, Some(mode), 1, batch);
+    let (overlay, kept) = by_kept_paths(world, row, settings, false, 1, batch);
     give_back(row, overlay);
     match kept {
         Err(Failure::Missing(_)) => Ok(None),
@@ -184,14 +189,14 @@ fn by_kept_paths(
     world: &Arc<World>,
     row: &mut Row,
     settings: &Settings,
-    mode: Option<Mode>,
+    probe: bool,
     threads: usize,
     batch: &Batch<'_>,
 ) -> (Arc<Overlay>, Kept) {
     row.overlay.flush();
     row.overlay.changes.watch();
     let overlay = Arc::new(std::mem::take(&mut row.overlay));
-    let Some(mode) = mode else { return (overlay, Ok(None)) };
+    let Some(mode) = batch.mode.filter(|_| !probe) else { return (overlay, Ok(None)) };
     let kept = with_shared(world, &overlay, &row.block, settings, false, |machine| {
         let ground = Ground { world, overlay: &overlay, block: &row.block, settings, mode, threads };
         world.views.run(machine, &ground, batch)
@@ -204,7 +209,7 @@ fn give_back(row: &mut Row, overlay: Arc<Overlay>) {
     row.overlay = Arc::try_unwrap(overlay).unwrap_or_else(|shared| (*shared).clone());
 }
 
-/// Every call's outcome, by recordings for this batch alone.
+/// Every call's outcome, by recordings for this batch alone, or by the interpreter if nothing is to be replayed.
 fn run_once(
     world: &Arc<World>,
     overlay: &Arc<Overlay>,
@@ -215,7 +220,8 @@ fn run_once(
     batch: &Batch<'_>,
 ) -> Result<(Outcomes, Effort), Failure> {
     let threads = threads.clamp(1, batch.datas.len().div_ceil(CHUNK).max(1));
-    let layouts = Layout::of(batch.datas);
+    let replays = batch.mode.is_some() || batch.verify;
+    let layouts = if replays { Layout::of(batch.datas) } else { HashMap::default() };
     let next = AtomicUsize::new(0);
     let work = || {
         with_shared(world, overlay, block, settings, probe, |machine| {
@@ -279,7 +285,7 @@ impl<'a> Worker<'a> {
         match self.traced(data)? {
             Traced::Replayed(output, compare) => {
                 self.done.effort.replayed += 1;
-                if compare || self.batch.verify {
+                if compare || self.batch.compares() {
                     self.compare(data, &output)?;
                 }
                 Ok(Outcome::Output(output.into()))

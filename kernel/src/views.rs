@@ -31,8 +31,8 @@ impl Evm {
         }
         // A read needs no nonce, no balance for gas and no base fee, whatever the rules for transactions are.
         let settings = crate::machine::Settings { rules: Rules::SIMULATION, ..self.settings };
-        let Self { world, row, probe, stopwatch, specialise, .. } = self;
-        py.detach(|| stopwatch.time(|| batch::run(world, row, &settings, *probe, threads, *specialise, batch)))
+        let Self { world, row, probe, stopwatch, .. } = self;
+        py.detach(|| stopwatch.time(|| batch::run(world, row, &settings, *probe, threads, batch)))
             .map_err(|failure| failure.into_python(py))
     }
 
@@ -45,14 +45,15 @@ impl Evm {
         sender: Address,
         gas: u64,
     ) -> PyResult<Option<Outcome>> {
-        let Some(mode) = self.specialise.filter(|_| !self.probe && self.world.closed && data.len() % 32 == 4) else {
+        let mode = self.specialise.filter(|_| !self.probe && self.world.closed && data.len() % 32 == 4);
+        if mode.is_none() {
             return Ok(None);
-        };
+        }
         let Some(holes) = HOLES.get(..data.len() / 32) else { return Ok(None) };
-        let batch = Batch { to, sender, gas, datas: &[data], holes: Some(holes), verify: false };
+        let batch = Batch { to, sender, gas, datas: &[data], holes: Some(holes), verify: false, mode };
         let settings = crate::machine::Settings { rules: Rules::SIMULATION, ..self.settings };
         let Self { world, row, stopwatch, .. } = self;
-        py.detach(|| stopwatch.time(|| batch::run_single(world, row, &settings, mode, &batch)))
+        py.detach(|| stopwatch.time(|| batch::run_single(world, row, &settings, &batch)))
             .map_err(|failure| failure.into_python(py))
     }
 }
@@ -80,6 +81,7 @@ impl Evm {
             datas: &datas,
             holes: None,
             verify,
+            mode: self.specialise,
         };
         let (outcomes, effort) = self.batch(py, &batch, threads)?;
         let mut failures = Vec::new();
@@ -142,6 +144,7 @@ impl Evm {
             datas: &datas,
             holes: Some(&offsets),
             verify,
+            mode: self.specialise,
         };
         let (outcomes, effort) = self.batch(py, &batch, threads)?;
         let width = returns * 32;

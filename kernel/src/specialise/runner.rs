@@ -16,15 +16,17 @@ use super::{
     programs::whole::Whole,
     recorded::AtHand,
     row::keep,
-    sites::{code::Room, paths::Hot, site::Site},
+    sites::{
+        code::Room,
+        paths::{Hot, MOST_TRIES},
+        site::Site,
+    },
 };
 use crate::{
     machine::{Failure, Machine},
     trace::DataGas,
 };
 
-/// Paths with code that are tried on a row.
-const MOST_TRIES: usize = 6;
 /// Sites that a thread keeps at hand.
 const MOST_MET: usize = 32;
 /// Slots that a thread keeps the numbers of.

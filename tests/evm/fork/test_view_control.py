@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from mayavi import Fork
@@ -29,6 +30,18 @@ def test_a_branch_is_recorded_once_for_each_way() -> None:
     effort = same(fork_with(code), calldata(1))
     assert effort["traces"] == 2
     assert effort["replayed"] == CALLS - 2
+
+
+def test_with_off_every_call_of_a_batch_is_interpreted() -> None:
+    fork, datas = fork_with(returning(f"{X} 3 MUL")), calldata(1)
+    for mode in ("off", "on", "check"):
+        fork.specialise = mode
+        replayed = fork._evm.call_many(CONTRACT, datas, None, None, 1, False)[2]["replayed"]
+        assert replayed == 0 if mode == "off" else replayed > CALLS // 2
+        columns = np.frombuffer(b"".join(datas), np.uint8).reshape(CALLS, 1, 32)
+        words, _, _, effort = fork._evm.call_words(CONTRACT, bytes(32), [0], columns, 1)
+        assert [bytes(each[0]) for each in words] == one_by_one(fork, datas, None)
+        assert effort["replayed"] == 0 if mode == "off" else effort["replayed"] > CALLS // 2
 
 
 def test_a_loop_turns_as_often_as_the_calldata_says() -> None:

@@ -27,6 +27,10 @@ const REFUSED: u32 = 1_024;
 const MOST_VERSIONS: u32 = 6;
 /// Paths of one site that become code.
 const MOST_CODES: u32 = 32;
+/// Paths with code that are tried on a row: the most used ones.
+pub const MOST_TRIES: usize = 6;
+/// Rows that the tree took along a path with code before the paths are put in order again.
+const SORTED_EVERY: u32 = 64;
 
 /// What is known of a path besides its steps.
 #[derive(Default)]
@@ -104,8 +108,16 @@ pub struct Hot {
     pub step: usize,
     pub code: Code,
     pub hits: AtomicU64,
+    /// How often the tree took it meanwhile, because its code was not tried or refused the row.
+    by_tree: AtomicU64,
     /// Its first hits, up to a few.
     pub fresh: AtomicU32,
+}
+
+impl Hot {
+    fn uses(&self) -> u64 {
+        self.hits.load(Relaxed) + self.by_tree.load(Relaxed)
+    }
 }
 
 /// Paths that are code, the most used ones first.
@@ -122,8 +134,13 @@ impl HotPaths {
     pub fn add(&self, step: usize, code: Code) {
         let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
         let mut longer = Vec::clone(&list);
-        let hits = longer.extract_if(.., |hot| hot.step == step).map(|hot| hot.hits.load(Relaxed)).sum();
-        longer.push(Arc::new(Hot { step, code, hits: AtomicU64::new(hits), fresh: AtomicU32::default() }));
+        let (mut hits, mut by_tree) = (0, 0);
+        for old in longer.extract_if(.., |hot| hot.step == step) {
+            hits += old.hits.load(Relaxed);
+            by_tree += old.by_tree.load(Relaxed);
+        }
+        let (hits, by_tree) = (AtomicU64::new(hits), AtomicU64::new(by_tree));
+        longer.push(Arc::new(Hot { step, code, hits, by_tree, fresh: AtomicU32::default() }));
         *list = Arc::new(longer);
         self.version.fetch_add(1, Release);
     }
@@ -131,13 +148,27 @@ impl HotPaths {
     /// Put the most used ones first.
     pub fn sort(&self) {
         let Ok(mut list) = self.list.try_write() else { return };
-        let uses = |hot: &Arc<Hot>| std::cmp::Reverse(hot.hits.load(Relaxed));
-        let mut sorted: Vec<_> = list.iter().map(|hot| (uses(hot), Arc::clone(hot))).collect();
+        let mut sorted: Vec<_> = list.iter().map(|hot| (std::cmp::Reverse(hot.uses()), Arc::clone(hot))).collect();
         sorted.sort_by_key(|(uses, _)| *uses);
         if sorted.iter().map(|(_, hot)| hot.step).ne(list.iter().map(|hot| hot.step)) {
             *list = Arc::new(sorted.into_iter().map(|(_, hot)| hot).collect());
             self.version.fetch_add(1, Release);
         }
+    }
+
+    /// The tree took a path with code so many times more: the path may be one of those to be tried.
+    fn count_by_tree(&self, step: usize, times: u32) {
+        if let Some((_, list)) = self.list()
+            && let Some(hot) = list.iter().find(|hot| hot.step == step)
+        {
+            hot.by_tree.fetch_add(u64::from(times), Relaxed);
+            self.sort();
+        }
+    }
+
+    /// Whether a path is one of those that are tried.
+    fn is_tried(&self, step: usize) -> bool {
+        self.list().is_some_and(|(_, list)| list.iter().take(MOST_TRIES).any(|hot| hot.step == step))
     }
 
     pub fn version(&self) -> u64 {
@@ -246,11 +277,17 @@ impl Paths {
         if hits < self.warm {
             return;
         }
+        if (hits - self.warm) % SORTED_EVERY == SORTED_EVERY - 1 {
+            self.hot.count_by_tree(step, SORTED_EVERY);
+        }
         let Ok(mut making) = known.making.try_lock() else { return };
         let Making { draft, rows } = &mut *making;
         let refused = hits - self.warm;
-        let again =
-            refused > 0 && refused.is_multiple_of(REFUSED) && refused / REFUSED < MOST_VERSIONS && !rows.is_empty();
+        let again = refused > 0
+            && refused.is_multiple_of(REFUSED)
+            && refused / REFUSED < MOST_VERSIONS
+            && !rows.is_empty()
+            && self.hot.is_tried(step);
         if again || refused == 0 && self.ordered.fetch_add(1, Relaxed) < MOST_CODES {
             *draft = Some(Draft::new(&self.tree.graph, &known.guards, ending));
         }
