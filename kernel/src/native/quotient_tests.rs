@@ -3,7 +3,7 @@
 use revm::{bytecode::opcode as op, primitives::U256};
 
 use super::{
-    lowering::lower::lower,
+    lowering::{limbs::Instruction, lower::lower},
     processor::{
         executable::{Backend, Executable},
         row_loop,
@@ -16,7 +16,7 @@ use super::{
         range::mask,
         reference::evaluate,
     },
-    tests::{BACKENDS, Case, difference, run},
+    tests::{BACKENDS, Case, TARGETS, difference, run},
 };
 
 /// Three quotients, two of them by one divisor, and the nodes that they are.
@@ -94,7 +94,7 @@ fn any_number_of_rows_side_by_side_is_exact() {
         let (case, nodes) = case(seed, chain());
         let likely = nodes.map(|node| (node, 128));
         let plan = Plan::new(&case.function, &likely).expect("well-formed");
-        assert!(row_loop::is_paired(&lower(&plan).writer.code));
+        assert!(TARGETS.iter().all(|target| row_loop::is_paired(&lower(&plan, *target).writer.code)));
         assert_eq!(difference(&case, Backend::Machine, &likely), None, "seed {seed}");
         let executable = Executable::of_plan(&plan, Backend::Machine);
         let alone: Vec<_> = case.rows.iter().flat_map(|row| run(&executable, 5, std::slice::from_ref(row))).collect();
@@ -128,4 +128,15 @@ fn a_guess_that_nobody_looks_at_is_noticed() {
         Fault::during(Some(Fault::GuessTrusted), || difference(&case, Backend::Machine, &likely)).is_some()
     });
     assert!(noticed);
+}
+
+#[test]
+fn every_quotient_of_two_limbs_is_guessed_where_division_is_slow() {
+    let (function, nodes) = quotients();
+    let plan = Plan::new(&function, &nodes.map(|node| (node, 128))).expect("well-formed");
+    let guesses = TARGETS.map(|target| {
+        let code = lower(&plan, target).writer.code;
+        code.iter().filter(|instruction| matches!(instruction, Instruction::Guess { .. })).count()
+    });
+    assert_eq!(guesses, [2, 3]);
 }

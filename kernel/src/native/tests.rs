@@ -4,6 +4,7 @@ use revm::primitives::U256;
 
 use super::{
     lowering::{
+        limbs::Target,
         lower::{Lowered, lower},
         scalar,
     },
@@ -81,13 +82,19 @@ fn limbs_compute_what_their_function_does() {
     for seed in 0..2_000 {
         let Case { function, rows, expected } = case(seed, 5, 2 + seed as usize % 40, 20);
         let plan = Plan::new(&function, &[]).expect("well-formed");
-        let lowered = lower(&plan);
-        for (row, expected) in rows.iter().zip(&expected) {
+        check_limbs(seed, &plan, &rows, &expected);
+    }
+}
+
+/// Interpret the limbs of a plan, for every processor.
+fn check_limbs(seed: u64, plan: &Plan, rows: &[Vec<U256>], expected: &[Option<Vec<U256>>]) {
+    for lowered in TARGETS.map(|target| lower(plan, target)) {
+        for (row, expected) in rows.iter().zip(expected) {
             let inputs: Vec<u64> = row.iter().flat_map(|word| *word.as_limbs()).collect();
-            let mut outputs = vec![0; 4 * function.outputs.len()];
+            let mut outputs = vec![0; 4 * plan.output_words()];
             let found = (scalar::run(&lowered, &inputs, &mut outputs) == 1)
                 .then(|| outputs.chunks(4).map(U256::from_limbs_slice).collect());
-            let text = || format!("{}\n{}", plan_text(&plan), lowered_text(&lowered));
+            let text = || format!("{}\n{}", plan_text(plan), lowered_text(&lowered));
             assert_eq!(&found, expected, "seed {seed}: {row:x?}\n{}", text());
         }
     }
@@ -125,11 +132,16 @@ pub(super) fn run(executable: &Executable, inputs: usize, rows: &[Vec<U256>]) ->
 }
 
 pub(super) const BACKENDS: [Backend; 2] = [Backend::Interpreter, Backend::Machine];
+pub(super) const TARGETS: [Target; 2] = [Target::FastDivision, Target::SlowDivision];
 
-/// The first difference between a back end and the definition.
+/// The first difference between a back end, on every processor, and the definition.
 pub(super) fn difference(case: &Case, backend: Backend, likely: &[Likely]) -> Option<String> {
+    TARGETS.into_iter().find_map(|target| difference_on(target, case, backend, likely))
+}
+
+fn difference_on(target: Target, case: &Case, backend: Backend, likely: &[Likely]) -> Option<String> {
     let plan = Plan::new(&case.function, likely).expect("well-formed");
-    let executable = Executable::of_plan(&plan, backend);
+    let executable = Executable::for_target(&plan, backend, target);
     assert_eq!(executable.backend(), backend);
     let found = run(&executable, case.rows[0].len(), &case.rows);
     let rows = case.rows.iter().zip(&case.expected).zip(&found);
@@ -141,7 +153,7 @@ pub(super) fn difference(case: &Case, backend: Backend, likely: &[Likely]) -> Op
     let wrong = rows.into_iter().find(|((_, expected), found)| wrong(expected, found));
     wrong.map(|((row, expected), found)| {
         let text = plan_text(&plan);
-        format!("{backend:?}: {row:x?}\nexpected {expected:x?}\nfound    {found:x?}\n{text}")
+        format!("{backend:?}, {target:?}: {row:x?}\nexpected {expected:x?}\nfound    {found:x?}\n{text}")
     })
 }
 
@@ -153,14 +165,7 @@ fn float_operations_are_exact_in_every_back_end() {
             assert_eq!(difference(&case, backend, &[]), None, "seed {seed}");
         }
         let plan = Plan::new(&case.function, &[]).expect("well-formed");
-        let lowered = lower(&plan);
-        for (row, expected) in case.rows.iter().zip(&case.expected) {
-            let inputs: Vec<u64> = row.iter().flat_map(|word| *word.as_limbs()).collect();
-            let mut outputs = vec![0; 4 * case.function.outputs.len()];
-            let found = (scalar::run(&lowered, &inputs, &mut outputs) == 1)
-                .then(|| outputs.chunks(4).map(U256::from_limbs_slice).collect());
-            assert_eq!(&found, expected, "seed {seed}: {row:x?}");
-        }
+        check_limbs(seed, &plan, &case.rows, &case.expected);
     }
 }
 

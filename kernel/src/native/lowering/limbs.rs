@@ -101,13 +101,24 @@ pub enum Instruction {
     End(u8),
 }
 
+/// What code is for: by that, quotients of two limbs are divided or guessed, and products are whole or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// A processor that divides 128 bits by 64 as fast as it makes a few products, one after the other.
+    #[default]
+    FastDivision,
+    /// A processor that takes much longer for a division: products take its place.
+    SlowDivision,
+    /// A device, which makes products of halves of limbs and guesses nothing.
+    Device,
+}
+
 /// Writes instructions; what is known is computed at once.
 #[derive(Default)]
 pub struct Writer {
     pub code: Vec<Instruction>,
     pub values: u32,
-    /// Whether products stay whole, for a device that makes them of halves.
-    pub whole_products: bool,
+    pub target: Target,
 }
 
 impl Writer {

@@ -5,7 +5,7 @@ use revm::{
     primitives::{HashMap, U256},
 };
 
-use super::limbs::{Binary, Helper, Instruction, Limb, Writer, ZERO};
+use super::limbs::{Binary, Helper, Instruction, Limb, Target, Writer, ZERO};
 use crate::native::ssa::{
     ir::{Condition, Node, NodeId, Part},
     peepholes::exponent,
@@ -45,15 +45,8 @@ pub(super) fn known(value: U256, count: usize) -> Vec<Limb> {
 }
 
 /// Lower a plan.
-pub fn lower(plan: &Plan) -> Lowered {
-    let mut lowered = Lowered { writer: Writer::default(), texts: Vec::new() };
-    lower_plan(plan, &mut lowered, &Made::default());
-    lowered
-}
-
-/// Lower a plan for a device, which makes products of halves of limbs.
-pub fn lower_for_device(plan: &Plan) -> Lowered {
-    let writer = Writer { whole_products: true, ..Writer::default() };
+pub fn lower(plan: &Plan, target: Target) -> Lowered {
+    let writer = Writer { target, ..Writer::default() };
     let mut lowered = Lowered { writer, texts: Vec::new() };
     lower_plan(plan, &mut lowered, &Made::default());
     lowered
@@ -61,7 +54,7 @@ pub fn lower_for_device(plan: &Plan) -> Lowered {
 
 /// Lower a plan, and another one that is computed after it: the code of the first, and the second with all numbers.
 pub fn lower_in_turn(first: &Plan, then: &Plan) -> (Vec<Instruction>, Lowered) {
-    let mut lowered = lower_for_device(first);
+    let mut lowered = lower(first, Target::Device);
     let code = std::mem::take(&mut lowered.writer.code);
     lower_plan(then, &mut lowered, &Made::default());
     (code, lowered)

@@ -6,7 +6,7 @@ use revm::{
 };
 
 use super::{
-    limbs::{Binary, Helper, Limb, ZERO},
+    limbs::{Binary, Helper, Limb, Target, ZERO},
     lower::{Lowering, known},
 };
 use crate::native::ssa::{
@@ -85,7 +85,10 @@ impl Lowering<'_> {
         if let ([a], [b]) = (a, b) {
             return vec![self.divided_limbs(opcode, *a, *b)];
         }
-        let size = if self.writer.whole_products { a.len() } else { a.len().min(limbs(self.plan.highs[id as usize])) };
+        let size = match self.writer.target {
+            Target::Device => a.len(),
+            _ => a.len().min(limbs(self.plan.highs[id as usize])),
+        };
         if opcode == op::DIV && b.len() == 2 && size <= 2 && self.is_guessed(divisor) {
             return self.guessed(a, b, divisor);
         }
@@ -97,14 +100,19 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether quotients by a divisor are guessed: it has several. A device would wait for its slowest row.
+    /// Whether quotients by a divisor are guessed: where it has several, or a division is slow. A device would wait for
+    /// its slowest row.
     fn is_guessed(&self, divisor: NodeId) -> bool {
         let by = |node: &&Node| matches!(node, Node::Pure(op::DIV, [_, by, _]) if *by == divisor);
-        !self.writer.whole_products && self.plan.function.nodes.iter().filter(by).nth(1).is_some()
+        match self.writer.target {
+            Target::FastDivision => self.plan.function.nodes.iter().filter(by).nth(1).is_some(),
+            Target::SlowDivision => true,
+            Target::Device => false,
+        }
     }
 
     /// A quotient of two limbs by a divisor of two: a product with the reciprocal is nearly always right, so nothing
-    /// that follows waits until it is known to be. A guess is less than 2^7 away from the quotient, so three limbs of
+    /// that follows waits until it is known to be. A guess is less than 2^8 away from the quotient, so three limbs of
     /// what it leaves show whether it is right.
     fn guessed(&mut self, a: &[Limb], b: &[Limb], divisor: NodeId) -> Vec<Limb> {
         let [low, high, up, down] = self.reciprocal_of(b, divisor);

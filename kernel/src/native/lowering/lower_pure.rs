@@ -3,7 +3,7 @@
 use revm::{bytecode::opcode as op, primitives::U256};
 
 use super::{
-    limbs::{Binary, Helper, Limb, ZERO},
+    limbs::{Binary, Helper, Limb, Target, ZERO},
     lower::Lowering,
     lower_float::lowered,
 };
@@ -106,7 +106,7 @@ impl Lowering<'_> {
 
     /// The lowest `size` limbs of a product: rows of multiply and add.
     pub(super) fn multiply(&mut self, a: &[Limb], b: &[Limb], size: usize) -> Vec<Limb> {
-        if self.writer.whole_products {
+        if self.writer.target == Target::Device {
             return self.writer.multiply(a, b, size);
         }
         let mut result = vec![ZERO; size];

@@ -25,6 +25,30 @@ pub fn divide_to_two(dividend: [u64; 4], divisor: [u64; 2]) -> [u64; 2] {
     [last_limb_by_two(rest, first << by, scaled), upper]
 }
 
+/// The same for processors that take long for a division: by one limb, which no guess is made for, it takes products.
+#[inline(always)]
+pub fn divide_to_two_by_products(dividend: [u64; 4], divisor: [u64; 2]) -> [u64; 2] {
+    let ([first, second, third, fourth], [low, high]) = (dividend, divisor);
+    if high != 0 || joined(fourth, third) >= u128::from(low) {
+        return divide_to_two(dividend, divisor);
+    }
+    let by = low.leading_zeros();
+    let moved = |upper: u64, lower: u64| upper << by | (lower >> 1) >> (63 - by);
+    let divisor = low << by;
+    let reciprocal = exact_reciprocal(divisor);
+    let next = |rest: u64, limb: u64| {
+        let guess = u128::from(reciprocal) * u128::from(rest) + joined(rest, limb);
+        let (mut quotient, low) = (((guess >> 64) as u64).wrapping_add(1), guess as u64);
+        let mut left = limb.wrapping_sub(quotient.wrapping_mul(divisor));
+        if left > low {
+            (quotient, left) = (quotient.wrapping_sub(1), left.wrapping_add(divisor));
+        }
+        if left >= divisor { (quotient + 1, left - divisor) } else { (quotient, left) }
+    };
+    let (upper, rest) = next(moved(third, second), moved(second, first));
+    [next(rest, first << by).0, upper]
+}
+
 /// The last limb of a quotient by two limbs. Whether its estimate is one too large is a coin's toss, so that is no branch.
 #[inline(always)]
 fn last_limb_by_two(rest: u128, limb: u64, divisor: u128) -> u64 {
@@ -53,24 +77,66 @@ fn joined(upper: u64, lower: u64) -> u128 {
     u128::from(upper) << 64 | u128::from(lower)
 }
 
-/// 2^255 by two limbs that are shifted to their highest bit: at most 2^5 too large, and at most 2^128 - 1. Zero where
+/// 2^255 by two limbs that are shifted to their highest bit: at most 2^6 too large, and at most 2^128 - 1. Zero where
 /// the upper limb is zero.
 #[inline(always)]
-pub fn reciprocal_of([low, high]: [u64; 2]) -> [u64; 2] {
+pub fn reciprocal_of(divisor: [u64; 2]) -> [u64; 2] {
+    reciprocal_from(divisor, |upper| divide_two_by_one(1 << 63, 0, upper).0)
+}
+
+/// The same without a division, for processors that take long for one.
+#[inline(always)]
+pub fn reciprocal_by_products(divisor: [u64; 2]) -> [u64; 2] {
+    reciprocal_from(divisor, |upper| 1 << 63 | word_reciprocal(upper) >> 1)
+}
+
+/// `first` is 2^127 by a limb whose highest bit is set, rounded down, or one less.
+#[inline(always)]
+fn reciprocal_from([low, high]: [u64; 2], first: impl Fn(u64) -> u64) -> [u64; 2] {
     if high == 0 {
         return [0, 0];
     }
     let by = high.leading_zeros();
     let (upper, lower) = (high << by | (low >> 1) >> (63 - by), low << by);
     // 2^127 by the upper limb and one more: below the true value by one part in 2^62 at most.
-    let first = if upper == u64::MAX { 1 << 63 } else { divide_two_by_one(1 << 63, 0, upper + 1).0 };
-    // One step of Newton's method: what is left of 2^191 has 130 bits, of which the lowest 64 do not matter.
-    let under = u128::from(first) * u128::from(lower);
-    let over = u128::from(first) * u128::from(upper) + (under >> 64);
-    let left = (1_u128 << 127) - over - u128::from(under as u64 != 0);
-    let more = ((u128::from(first) * u128::from(left as u64)) >> 63) + ((u128::from(first) * (left >> 64)) << 1);
-    let value = (u128::from(first) << 64).saturating_add(more).saturating_add(24);
+    let first = if upper == u64::MAX { 1 << 63 } else { first(upper + 1) };
+    // One step of Newton's method: what is left of 2^191 has 130 bits, of which the lowest 66 hardly matter.
+    let whole = u128::from(first) * u128::from(upper) + ((u128::from(first) * u128::from(lower)) >> 64);
+    let left = (((1 << 127) - whole) >> 2) as u64;
+    let more = (u128::from(first) * u128::from(left)) >> 64;
+    let value = (u128::from(first) << 64).saturating_add((more << 3) + 36);
     [value as u64, (value >> 64) as u64]
+}
+
+/// What 2^19 - 768 has of each divisor of nine bits whose highest is set: reciprocals begin with these ten bits.
+const BEGINNINGS: [u16; 256] = {
+    let (mut found, mut at) = ([0; 256], 0);
+    while at < found.len() {
+        found[at] = (((1 << 19) - 768) / (256 + at)) as u16;
+        at += 1;
+    }
+    found
+};
+
+/// 2^128 - 1 by a limb whose highest bit is set, less 2^64: rounded down, or one less. Newton's method in whole numbers,
+/// from 10 bits to 21, 34 and 65, as Möller and Granlund do in "Improved division by invariant integers" (2011).
+#[inline(always)]
+fn word_reciprocal(divisor: u64) -> u64 {
+    let begun = u64::from(BEGINNINGS[(divisor >> 55) as usize & 255]);
+    let upper = (divisor >> 24) + 1;
+    let more = (begun << 11) - ((begun * begun * upper) >> 40) - 1;
+    let nearly = (more << 13) + ((more * ((1 << 60) - more * upper)) >> 47);
+    let (half, odd) = (divisor.div_ceil(2), 0_u64.wrapping_sub(divisor & 1));
+    let left = ((nearly >> 1) & odd).wrapping_sub(nearly.wrapping_mul(half));
+    (((u128::from(nearly) * u128::from(left)) >> 65) as u64).wrapping_add(nearly << 31)
+}
+
+/// The same, rounded down.
+#[inline(always)]
+fn exact_reciprocal(divisor: u64) -> u64 {
+    let nearly = word_reciprocal(divisor);
+    let over = u128::from(nearly) * u128::from(divisor) + u128::from(divisor);
+    nearly.wrapping_sub((over >> 64) as u64).wrapping_sub(divisor)
 }
 
 #[cfg(test)]
@@ -88,7 +154,7 @@ mod tests {
         let (mut samples, mut short) = (Samples::new(13), 0);
         for round in 0..200_000 {
             let [a, b, q] = [(); 3].map(|()| samples.word().into_limbs());
-            let divisor = [b[0], b[1]];
+            let divisor = [b[0], if round % 8 < 4 { b[1] } else { 0 }];
             let mut dividend = a;
             if round % 2 == 0 {
                 // A multiple of the divisor, or next to one.
@@ -101,7 +167,9 @@ mod tests {
             let fits = quotient[2..] == [0; MOST - 2];
             short += usize::from(fits);
             let expected = if fits { [quotient[0], quotient[1]] } else { [0, 0] };
-            assert_eq!(divide_to_two(dividend, divisor), expected, "{dividend:x?} by {divisor:x?}");
+            for divided in [divide_to_two, divide_to_two_by_products] {
+                assert_eq!(divided(dividend, divisor), expected, "{dividend:x?} by {divisor:x?}");
+            }
         }
         assert!(short > 50_000, "{short} were short");
     }
@@ -111,15 +179,30 @@ mod tests {
         let mut samples = Samples::new(17);
         for _ in 0..200_000 {
             let [low, high, ..] = samples.word().into_limbs();
-            let found = U512::from_limbs_slice(&reciprocal_of([low, high]));
-            if high == 0 {
-                assert_eq!(found, U512::ZERO);
-                continue;
+            for reciprocal in [reciprocal_of, reciprocal_by_products] {
+                let found = U512::from_limbs_slice(&reciprocal([low, high]));
+                if high == 0 {
+                    assert_eq!(found, U512::ZERO);
+                    continue;
+                }
+                let divisor = U512::from_limbs_slice(&[low, high]) << high.leading_zeros() as usize;
+                let quotient: U512 = (U512::ONE << 255) / divisor;
+                let exact = quotient.min((U512::ONE << 128) - U512::ONE);
+                assert!(found >= exact && found - exact <= U512::from(64), "{low:x} {high:x}");
             }
-            let divisor = U512::from_limbs_slice(&[low, high]) << high.leading_zeros() as usize;
-            let quotient: U512 = (U512::ONE << 255) / divisor;
-            let exact = quotient.min((U512::ONE << 128) - U512::ONE);
-            assert!(found >= exact && found - exact <= U512::from(32), "{low:x} {high:x}");
+        }
+    }
+
+    #[test]
+    fn reciprocals_of_a_limb_are_at_most_one_too_small() {
+        let mut samples = Samples::new(19);
+        let near_beginnings =
+            (256..512).flat_map(|at: u64| (0..600).map(move |by| (at << 55).wrapping_add(by).wrapping_sub(300)));
+        let some = std::iter::repeat_with(|| samples.word().into_limbs()[0]).take(400_000);
+        for divisor in near_beginnings.chain(some).map(|limb| limb | 1 << 63) {
+            let exact = (u128::MAX / u128::from(divisor) - (1 << 64)) as u64;
+            assert!(exact - word_reciprocal(divisor) <= 1, "{divisor:x}");
+            assert_eq!(exact_reciprocal(divisor), exact, "{divisor:x}");
         }
     }
 }

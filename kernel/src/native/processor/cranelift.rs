@@ -10,7 +10,10 @@ use cranelift_module::{Linkage, Module, ModuleError, default_libcall_names};
 
 use super::{row_loop::emit, rows::Rows};
 use crate::native::{
-    lowering::lower::{Lowered, lower},
+    lowering::{
+        limbs::Target,
+        lower::{Lowered, lower},
+    },
     ssa::{ir::Part, plan::Plan},
 };
 
@@ -33,8 +36,8 @@ unsafe impl Sync for Machine {}
 
 impl Machine {
     /// Compile a plan; fails where this processor or executable memory is not to be had.
-    pub fn new(plan: &Plan) -> Result<Self, String> {
-        let lowered = lower(plan);
+    pub fn new(plan: &Plan, target: Target) -> Result<Self, String> {
+        let lowered = lower(plan, target);
         let mut module = module()?;
         match define(&mut module, &lowered) {
             Ok((entry, size)) => Ok(Self { entry, module: Some(module), _texts: lowered.texts, size }),

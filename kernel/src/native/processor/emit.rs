@@ -111,7 +111,7 @@ fn most_limbs(code: &[Instruction]) -> Option<[u32; 2]> {
 /// The limbs that one call takes in memory, and gives: a quotient is as long as its dividend there.
 fn taken_by(helper: Helper, arguments: &[Limb], results: u32) -> Option<[u32; 2]> {
     let taken = arguments.len() as u32;
-    registers::entry(helper, arguments, results).is_none().then(|| [taken, taken.max(results)])
+    registers::filled(helper, arguments, results).is_none().then(|| [taken, taken.max(results)])
 }
 
 /// Differences of up to two limbs.

@@ -53,7 +53,8 @@ impl Emitter<'_, '_> {
     }
 
     pub(super) fn call(&mut self, helper: Helper, into: u32, results: u32, arguments: &[Limb]) {
-        if let Some((entry, arguments)) = registers::entry(helper, arguments, results) {
+        if let Some(arguments) = registers::filled(helper, arguments, results) {
+            let entry = registers::entry(helper, self.lowered.writer.target);
             let given: Vec<Value> = arguments.iter().map(|limb| self.limb(*limb)).collect();
             let callee = self.builder.ins().iconst(I64, entry as i64);
             let call = self.builder.ins().call_indirect(self.signatures.registers[given.len() / 4], callee, &given);

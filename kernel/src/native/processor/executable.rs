@@ -1,10 +1,13 @@
 //! A function ready to run: machine code where that is allowed, otherwise the batch interpreter.
 
-use super::{cranelift::Machine, interpreter::Interpreter, rows::Rows};
-use crate::native::ssa::{
-    ir::{Function, Malformed},
-    plan::{Likely, Plan},
-    tree::Tree,
+use super::{cranelift::Machine, interpreter::Interpreter, rows::Rows, target::target};
+use crate::native::{
+    lowering::limbs::Target,
+    ssa::{
+        ir::{Function, Malformed},
+        plan::{Likely, Plan},
+        tree::Tree,
+    },
 };
 
 /// The setting that forbids machine code: `MAYAVI_JIT=0`.
@@ -55,8 +58,13 @@ impl Executable {
 
     /// Compile a plan. Where no machine code can be made, the interpreter takes its place.
     pub fn of_plan(plan: &Plan, backend: Backend) -> Self {
+        Self::for_target(plan, backend, target())
+    }
+
+    /// The same for a processor that may divide otherwise than this one.
+    pub fn for_target(plan: &Plan, backend: Backend, target: Target) -> Self {
         let code = match backend {
-            Backend::Machine => Machine::new(plan).map(|machine| Code::Machine(Box::new(machine))),
+            Backend::Machine => Machine::new(plan, target).map(|machine| Code::Machine(Box::new(machine))),
             Backend::Interpreter => Err(String::new()),
         };
         Self {

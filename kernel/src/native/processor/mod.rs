@@ -11,3 +11,4 @@ pub mod kernels;
 pub mod registers;
 pub mod row_loop;
 pub mod rows;
+pub mod target;

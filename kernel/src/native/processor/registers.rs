@@ -1,8 +1,8 @@
 //! Divisions that generated code calls with limbs in registers: what follows waits for them, and memory would take longer.
 
 use crate::native::lowering::{
-    limbs::{Helper, Limb, ZERO},
-    short_division::{divide_to_two, reciprocal_of},
+    limbs::{Helper, Limb, Target, ZERO},
+    short_division::{divide_to_two, divide_to_two_by_products, reciprocal_by_products, reciprocal_of},
 };
 
 /// Two limbs as they are returned: in two registers.
@@ -25,25 +25,45 @@ in_registers! {
         Pair(low, high)
     }
 
+    reciprocal_with_products(low, high) {
+        let [low, high] = reciprocal_by_products([low, high]);
+        Pair(low, high)
+    }
+
     quotient(first, second, third, fourth, low, high) {
         let [low, high] = divide_to_two([first, second, third, fourth], [low, high]);
         Pair(low, high)
     }
+
+    quotient_with_products(first, second, third, fourth, low, high) {
+        let [low, high] = divide_to_two_by_products([first, second, third, fourth], [low, high]);
+        Pair(low, high)
+    }
 }
 
-/// The address of a helper and its arguments, where its limbs fit into registers.
-pub fn entry(helper: Helper, arguments: &[Limb], results: u32) -> Option<(usize, Vec<Limb>)> {
+/// The arguments of a helper as it takes them in registers; none where they do not fit.
+pub fn filled(helper: Helper, arguments: &[Limb], results: u32) -> Option<Vec<Limb>> {
     match helper {
-        Helper::Reciprocal => Some((reciprocal as *const () as usize, arguments.to_vec())),
+        Helper::Reciprocal => Some(arguments.to_vec()),
         Helper::Divide { dividend } if results <= 2 => {
             let (dividend, divisor) = arguments.split_at(dividend.into());
             let filled = |limbs: &[Limb], size: usize| {
                 let mut limbs = limbs.to_vec();
                 (limbs.len() <= size).then(|| limbs.resize(size, ZERO)).map(|()| limbs)
             };
-            let given = [filled(dividend, 4)?, filled(divisor, 2)?].concat();
-            Some((quotient as *const () as usize, given))
+            Some([filled(dividend, 4)?, filled(divisor, 2)?].concat())
         }
         _ => None,
     }
+}
+
+/// The address of a helper whose arguments fit.
+pub fn entry(helper: Helper, target: Target) -> usize {
+    let address = match (helper, target) {
+        (Helper::Reciprocal, Target::SlowDivision) => reciprocal_with_products as *const (),
+        (Helper::Reciprocal, _) => reciprocal as *const (),
+        (_, Target::SlowDivision) => quotient_with_products as *const (),
+        _ => quotient as *const (),
+    };
+    address as usize
 }

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::native::{
     lowering::{
-        limbs::{Helper, Limb, ZERO},
-        lower::lower_for_device,
+        limbs::{Helper, Limb, Target, ZERO},
+        lower::lower,
     },
     ssa::{
         ir::{Builder, Function, Part},
@@ -104,7 +104,7 @@ impl Functions {
     /// The body of a function that is written in words.
     fn defined(&mut self, function: &Function) -> Result<String, Unsupported> {
         let plan = Plan::new(function, &[]).map_err(|error| Unsupported(error.to_string()))?;
-        let lowered = lower_for_device(&plan);
+        let lowered = lower(&plan, Target::Device);
         let mut printer = Printer::new(Called, self, lowered.writer.values);
         printer.print(&lowered.writer.code)?;
         Ok(printer.out.body())

@@ -25,8 +25,8 @@ pub use functions::Unsupported;
 
 use super::{
     lowering::{
-        limbs::{Instruction, Limb, ZERO},
-        lower::lower_for_device,
+        limbs::{Instruction, Limb, Target, ZERO},
+        lower::lower,
     },
     ssa::plan::Plan,
 };
@@ -67,7 +67,7 @@ pub struct Program {
 impl Program {
     /// Print a plan. `scenario_words` are the inputs that differ between scenarios; all others differ between accounts.
     pub fn new(plan: &Plan, scenario_words: &[u32], sums: &[Sum]) -> Result<Self, Unsupported> {
-        let lowered = lower_for_device(plan);
+        let lowered = lower(plan, Target::Device);
         let planes = Planes::of(&lowered.writer.code, scenario_words);
         let mut functions = Functions::new(lowered.texts.clone());
         let entry = rows::print(&lowered, &planes, &mut functions)?;
