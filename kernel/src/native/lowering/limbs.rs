@@ -101,15 +101,15 @@ pub enum Instruction {
     End(u8),
 }
 
-/// What code is for: by that, quotients of two limbs are divided or guessed, and products are whole or not.
+/// The kind of processor that code is made for: it decides how numbers of two limbs are divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
     /// A processor that divides 128 bits by 64 as fast as it makes a few products, one after the other.
     #[default]
     FastDivision,
-    /// A processor that takes much longer for a division: products take its place.
+    /// A processor that takes much longer for a division, which is replaced by products.
     SlowDivision,
-    /// A device, which makes products of halves of limbs and guesses nothing.
+    /// A GPU, which multiplies halves of limbs; quotients are not guessed.
     Device,
 }
 

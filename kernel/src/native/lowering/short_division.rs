@@ -1,5 +1,7 @@
 //! Quotients of two limbs, and reciprocals by which they are guessed: what most divisions of amounts come to.
 
+use revm::primitives::ruint::algorithms::div::{div_2x1_mg10, reciprocal_mg10};
+
 use super::division::{divide_two_by_one, next_limb_by_two};
 
 /// A quotient of two limbs; a longer one is zero, and so is that of the divisor zero.
@@ -25,7 +27,7 @@ pub fn divide_to_two(dividend: [u64; 4], divisor: [u64; 2]) -> [u64; 2] {
     [last_limb_by_two(rest, first << by, scaled), upper]
 }
 
-/// The same for processors that take long for a division: by one limb, which no guess is made for, it takes products.
+/// The same where division is slow: a divisor of one limb, for which no quotient is guessed, needs only products.
 #[inline(always)]
 pub fn divide_to_two_by_products(dividend: [u64; 4], divisor: [u64; 2]) -> [u64; 2] {
     let ([first, second, third, fourth], [low, high]) = (dividend, divisor);
@@ -35,16 +37,8 @@ pub fn divide_to_two_by_products(dividend: [u64; 4], divisor: [u64; 2]) -> [u64;
     let by = low.leading_zeros();
     let moved = |upper: u64, lower: u64| upper << by | (lower >> 1) >> (63 - by);
     let divisor = low << by;
-    let reciprocal = exact_reciprocal(divisor);
-    let next = |rest: u64, limb: u64| {
-        let guess = u128::from(reciprocal) * u128::from(rest) + joined(rest, limb);
-        let (mut quotient, low) = (((guess >> 64) as u64).wrapping_add(1), guess as u64);
-        let mut left = limb.wrapping_sub(quotient.wrapping_mul(divisor));
-        if left > low {
-            (quotient, left) = (quotient.wrapping_sub(1), left.wrapping_add(divisor));
-        }
-        if left >= divisor { (quotient + 1, left - divisor) } else { (quotient, left) }
-    };
+    let reciprocal = limb_reciprocal(divisor);
+    let next = |rest: u64, limb: u64| div_2x1_mg10(joined(rest, limb), divisor, reciprocal);
     let (upper, rest) = next(moved(third, second), moved(second, first));
     [next(rest, first << by).0, upper]
 }
@@ -84,13 +78,13 @@ pub fn reciprocal_of(divisor: [u64; 2]) -> [u64; 2] {
     reciprocal_from(divisor, |upper| divide_two_by_one(1 << 63, 0, upper).0)
 }
 
-/// The same without a division, for processors that take long for one.
+/// The same by products alone, where division is slow.
 #[inline(always)]
 pub fn reciprocal_by_products(divisor: [u64; 2]) -> [u64; 2] {
-    reciprocal_from(divisor, |upper| 1 << 63 | word_reciprocal(upper) >> 1)
+    reciprocal_from(divisor, |upper| 1 << 63 | limb_reciprocal(upper) >> 1)
 }
 
-/// `first` is 2^127 by a limb whose highest bit is set, rounded down, or one less.
+/// `first` is 2^127 by a limb whose highest bit is set, rounded down.
 #[inline(always)]
 fn reciprocal_from([low, high]: [u64; 2], first: impl Fn(u64) -> u64) -> [u64; 2] {
     if high == 0 {
@@ -108,35 +102,12 @@ fn reciprocal_from([low, high]: [u64; 2], first: impl Fn(u64) -> u64) -> [u64; 2
     [value as u64, (value >> 64) as u64]
 }
 
-/// What 2^19 - 768 has of each divisor of nine bits whose highest is set: reciprocals begin with these ten bits.
-const BEGINNINGS: [u16; 256] = {
-    let (mut found, mut at) = ([0; 256], 0);
-    while at < found.len() {
-        found[at] = (((1 << 19) - 768) / (256 + at)) as u16;
-        at += 1;
-    }
-    found
-};
-
-/// 2^128 - 1 by a limb whose highest bit is set, less 2^64: rounded down, or one less. Newton's method in whole numbers,
-/// from 10 bits to 21, 34 and 65, as Möller and Granlund do in "Improved division by invariant integers" (2011).
+/// 2^128 - 1 by a limb whose highest bit is set, less 2^64: rounded down, from a table and products.
 #[inline(always)]
-fn word_reciprocal(divisor: u64) -> u64 {
-    let begun = u64::from(BEGINNINGS[(divisor >> 55) as usize & 255]);
-    let upper = (divisor >> 24) + 1;
-    let more = (begun << 11) - ((begun * begun * upper) >> 40) - 1;
-    let nearly = (more << 13) + ((more * ((1 << 60) - more * upper)) >> 47);
-    let (half, odd) = (divisor.div_ceil(2), 0_u64.wrapping_sub(divisor & 1));
-    let left = ((nearly >> 1) & odd).wrapping_sub(nearly.wrapping_mul(half));
-    (((u128::from(nearly) * u128::from(left)) >> 65) as u64).wrapping_add(nearly << 31)
-}
-
-/// The same, rounded down.
-#[inline(always)]
-fn exact_reciprocal(divisor: u64) -> u64 {
-    let nearly = word_reciprocal(divisor);
-    let over = u128::from(nearly) * u128::from(divisor) + u128::from(divisor);
-    nearly.wrapping_sub((over >> 64) as u64).wrapping_sub(divisor)
+fn limb_reciprocal(divisor: u64) -> u64 {
+    debug_assert!(divisor >> 63 == 1);
+    // SAFETY: the highest bit is set.
+    unsafe { reciprocal_mg10(divisor) }
 }
 
 #[cfg(test)]
@@ -190,19 +161,6 @@ mod tests {
                 let exact = quotient.min((U512::ONE << 128) - U512::ONE);
                 assert!(found >= exact && found - exact <= U512::from(64), "{low:x} {high:x}");
             }
-        }
-    }
-
-    #[test]
-    fn reciprocals_of_a_limb_are_at_most_one_too_small() {
-        let mut samples = Samples::new(19);
-        let near_beginnings =
-            (256..512).flat_map(|at: u64| (0..600).map(move |by| (at << 55).wrapping_add(by).wrapping_sub(300)));
-        let some = std::iter::repeat_with(|| samples.word().into_limbs()[0]).take(400_000);
-        for divisor in near_beginnings.chain(some).map(|limb| limb | 1 << 63) {
-            let exact = (u128::MAX / u128::from(divisor) - (1 << 64)) as u64;
-            assert!(exact - word_reciprocal(divisor) <= 1, "{divisor:x}");
-            assert_eq!(exact_reciprocal(divisor), exact, "{divisor:x}");
         }
     }
 }

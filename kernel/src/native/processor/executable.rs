@@ -61,7 +61,7 @@ impl Executable {
         Self::for_target(plan, backend, target())
     }
 
-    /// The same for a processor that may divide otherwise than this one.
+    /// Compile a plan as for another kind of processor.
     pub fn for_target(plan: &Plan, backend: Backend, target: Target) -> Self {
         let code = match backend {
             Backend::Machine => Machine::new(plan, target).map(|machine| Code::Machine(Box::new(machine))),

@@ -41,7 +41,7 @@ in_registers! {
     }
 }
 
-/// The arguments of a helper as it takes them in registers; none where they do not fit.
+/// The arguments that a helper takes in registers, filled with zeros; none if they do not fit.
 pub fn filled(helper: Helper, arguments: &[Limb], results: u32) -> Option<Vec<Limb>> {
     match helper {
         Helper::Reciprocal => Some(arguments.to_vec()),
@@ -57,7 +57,7 @@ pub fn filled(helper: Helper, arguments: &[Limb], results: u32) -> Option<Vec<Li
     }
 }
 
-/// The address of a helper whose arguments fit.
+/// The address of a helper that takes its arguments in registers.
 pub fn entry(helper: Helper, target: Target) -> usize {
     let address = match (helper, target) {
         (Helper::Reciprocal, Target::SlowDivision) => reciprocal_with_products as *const (),

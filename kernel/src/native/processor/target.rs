@@ -1,4 +1,4 @@
-//! How fast this processor divides: measured once, in some microseconds, since no list of processors knows the next one.
+//! Whether this processor divides slowly: measured once, in some microseconds, so no list of processors is needed.
 
 use std::{
     hint::black_box,
@@ -8,15 +8,14 @@ use std::{
 
 use crate::native::lowering::{division::divide_two_by_one, limbs::Target};
 
-/// From here on a guess takes less time than the two divisions of a quotient of two limbs: a division takes as long as
-/// this many products, each of what the one before has found.
+/// A division is slow if it takes longer than this many products, one after the other: then a guess beats two divisions.
 const PRODUCTS: u32 = 5;
-/// Divisions of a round, each of what the one before has found.
+/// Operations of a round, each on the result of the one before.
 const CHAIN: u64 = 128;
-/// The fastest round counts: in others the processor may have done something else.
+/// Rounds, of which the fastest counts: others may have been interrupted.
 const ROUNDS: usize = 8;
 
-/// What code on this processor is made for. What it computes is the same for every target.
+/// The kind of this processor. Results do not depend on it.
 pub fn target() -> Target {
     static TARGET: LazyLock<Target> = LazyLock::new(|| {
         let dividing = fastest(|value, at| divide_two_by_one(value >> 1, at, value).0);
@@ -26,7 +25,7 @@ pub fn target() -> Target {
     *TARGET
 }
 
-/// How long the fastest chain takes.
+/// Time the fastest round.
 fn fastest(next: impl Fn(u64, u64) -> u64) -> Duration {
     let round = || {
         let begin = Instant::now();
