@@ -22,9 +22,10 @@ from mayavi.scenarios.models.agents.positions import POSITIONS
 from mayavi.scenarios.models.config import ALL_CHAINS, ScenarioConfig
 from mayavi.scenarios.models.prices import PathPrice
 from mayavi.scenarios.models.world import WorldOptions, resolve_snapshot, world_source
-from mayavi.settings.document import Document, to_yaml
+from mayavi.settings.document import Document
 from mayavi.settings.document_kind import Place
 from mayavi.settings.validation import checked, joined
+from mayavi.settings.yaml_text import to_yaml
 from mayavi.worlds.tables.paths import market_chain, market_name, market_names
 
 if TYPE_CHECKING:

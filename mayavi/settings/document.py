@@ -26,7 +26,7 @@ _LONGEST_KEPT = 16 * 2**10
 """Length of texts whose nodes are kept: longer ones take much memory, and are rarely read twice."""
 
 _INTEGER = re.compile(r"[-+]?[0-9][0-9_]*")
-_DECIMAL = re.compile(r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?")
+DECIMAL = re.compile(r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?")
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -309,7 +309,7 @@ class _Reader:
             return _BOOLEANS[text.lower()]
         if _INTEGER.fullmatch(text):
             return int(text.replace("_", ""))
-        if tag in {"float", "int", "str"} and any(map(str.isdigit, text)) and _DECIMAL.fullmatch(text):
+        if tag in {"float", "int", "str"} and any(map(str.isdigit, text)) and DECIMAL.fullmatch(text):
             return Decimal(text.replace("_", ""))
         if tag in {"str", "int", "float", "bool", "timestamp", "value", "merge"}:
             return text
@@ -331,46 +331,6 @@ def _nodes(text: str) -> yaml.Node | None:
 def _kept_nodes(text: str) -> yaml.Node | None:
     """Return the nodes of a document, which are only read: one that is opened again is not parsed again."""
     return _nodes(text)
-
-
-def to_yaml(data: Mapping[str, Any]) -> str:
-    """Write `data` as YAML that reads back the same: keys in order, numbers with all digits."""
-    text: str = yaml.dump(_plain(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-    return text
-
-
-class _Dumper(yaml.SafeDumper):
-    """Write decimals exactly, and text of several lines as blocks."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Never write anchors: repeated values are written out."""
-        del data
-        return True
-
-
-def _as_decimal(dumper: yaml.SafeDumper, value: Decimal) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:float", format(value, "f"))
-
-
-def _as_text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    style = (
-        "|" if "\n" in value else "'" if _DECIMAL.fullmatch(value) else None
-    )  # quoted where it would read as a number
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Dumper.add_representer(Decimal, _as_decimal)
-_Dumper.add_representer(str, _as_text)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, float):
-        return Decimal(repr(value))
-    return value
 
 
 def _mark(node: yaml.Node) -> Mark:

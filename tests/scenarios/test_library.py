@@ -174,7 +174,7 @@ def upside_down(value: object) -> object:
 def test_where_anything_stands_in_the_file_changes_nothing(name: str) -> None:
     scenario = load_scenario(name, steps=4, overrides=FEW.get(name, []))
     document = json.loads(scenario.config.model_dump_json(exclude_none=True, exclude_defaults=True))
-    from mayavi.settings.document import to_yaml
+    from mayavi.settings.yaml_text import to_yaml
 
     files = [to_yaml(each) for each in (document, upside_down(document))]
     assert files[0] != files[1]

@@ -11,8 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mayavi.errors import UsageError
-from mayavi.settings.document import Document, to_yaml
+from mayavi.settings.document import Document
 from mayavi.settings.document_kind import DocumentKind
+from mayavi.settings.yaml_text import to_yaml
 
 
 class RecipeError(UsageError):

@@ -13,7 +13,8 @@ from mayavi.scenarios.loading import Scenario, load_text
 from mayavi.scenarios.run.randomness import draws
 from mayavi.scenarios.run.request import RunRequest
 from mayavi.scenarios.run.run import execute, halt_error
-from mayavi.settings.document import Document, to_yaml
+from mayavi.settings.document import Document
+from mayavi.settings.yaml_text import to_yaml
 from mayavi.sim.recorder import MemoryRecorder
 from mayavi.sim.rows_digest import RowsDigest
 from mayavi.sim.world_state import SEED_LIMIT
