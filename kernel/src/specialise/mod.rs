@@ -282,9 +282,11 @@ impl Specialiser {
     /// A row has been given other writes: where they differ from those it began with, nothing is constant.
     pub fn replaced(&self, world: &World, initial: &Overlay, now: &Overlay) {
         let code = |overlay: &Overlay, address: &Address| match overlay.get(address) {
-            Some(account) => (account.info.code_hash, account.cleared),
-            None => (world.account(address, |account| account.info.code_hash).unwrap_or(KECCAK_EMPTY), false),
+            Some(account) => account.info.code_hash,
+            None => world.account(address, |account| account.info.code_hash).unwrap_or(KECCAK_EMPTY),
         };
+        let cleared =
+            |overlay: &Overlay, address: &Address| overlay.get(address).is_some_and(|account| account.cleared);
         let mut facts = Vec::new();
         for (one, other) in [(initial, now), (now, initial)] {
             for (address, account) in one.iter() {
@@ -294,6 +296,9 @@ impl Specialiser {
                 facts.extend(changed.map(|(key, _)| Fact::Slot(*address, *key)));
                 if code(one, address) != code(other, address) {
                     facts.push(Fact::Code(*address));
+                }
+                if cleared(one, address) != cleared(other, address) {
+                    facts.extend([Fact::Code(*address), Fact::Storage(*address)]);
                 }
             }
         }

@@ -137,7 +137,7 @@ pub fn keep_changes(
 ) -> Result<(), Miss> {
     if !database.overlay.plane.settle(number) {
         for address in &ending.touched {
-            if database.overlay.get(address).is_none() {
+            if !database.overlay.stands(address) {
                 let info = database.basic(*address)?.unwrap_or_default();
                 database.overlay.set_info(*address, info);
             }

@@ -58,6 +58,11 @@ impl Overlay {
         if self.accounts.is_empty() { None } else { self.accounts.get(address) }
     }
 
+    /// Whether an account is here, and was not destroyed.
+    pub fn stands(&self, address: &Address) -> bool {
+        self.get(address).is_some_and(|account| !account.destroyed)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&Address, &OverlayAccount)> {
         self.accounts.iter()
     }

@@ -2,11 +2,20 @@
 //!
 //! Ladders such as a logarithm's or a tick's would have a path for every combination of their bits. Each rung is a
 //! branch around a few instructions on the stack: recorded this way, all combinations are one path.
+//!
+//! Only one of the ways is executed while a path is recorded. The other one must be proven to end nowhere else: its
+//! instructions are active under the hard fork, the stack neither underflows nor overflows, and every jump has a valid
+//! destination. Pure instructions touch no memory, no state and no other contract, so nothing but gas is left that
+//! could end a way; the gas in which both differ counts among what a path must have to spare.
 
 use revm::{
     bytecode::opcode as op,
-    interpreter::{Interpreter, instructions::gas_table, interpreter_types::Jumps},
-    primitives::U256,
+    interpreter::{
+        Interpreter, STACK_LIMIT,
+        instructions::gas_table_spec,
+        interpreter_types::{Jumps, RuntimeFlag},
+    },
+    primitives::{U256, hardfork::SpecId},
 };
 
 use super::{
@@ -128,25 +137,27 @@ impl Course<'_> {
     fn way(&mut self, frame: &Frame, interpreter: &Interpreter, mut at: usize, mut words: Vec<Item>) -> Vec<Moment> {
         let code = interpreter.bytecode.original_byte_slice();
         let stack = interpreter.stack.data();
+        let spec = interpreter.runtime_flag.spec_id();
+        let prices = gas_table_spec(spec);
         let (mut moments, mut gas) = (Vec::new(), 0);
         for _ in 0..MOST_INSTRUCTIONS {
-            let Some(opcode) = code.get(at).copied() else { break };
+            let Some(opcode) = code.get(at).copied().filter(|opcode| is_active(*opcode, spec)) else { break };
             if opcode == op::JUMPDEST {
                 moments.push(Moment { at, stack: words.clone(), gas });
             }
-            gas += u64::from(gas_table()[usize::from(opcode)]);
+            gas += u64::from(prices[usize::from(opcode)]);
             at += 1;
             match opcode {
                 op::JUMPDEST => {}
                 op::POP if words.pop().is_some() => {}
-                op::PUSH0..=op::PUSH32 => {
+                op::PUSH0..=op::PUSH32 if words.len() < STACK_LIMIT => {
                     let length = usize::from(opcode - op::PUSH0);
                     let Some(immediate) = code.get(at..at + length) else { break };
                     words.push(Item::Node(self.graph.constant(U256::from_be_slice(immediate))));
                     at += length;
                 }
                 op::DUP1..=op::DUP16 => match words.len().checked_sub(usize::from(opcode - op::DUP1) + 1) {
-                    Some(from) if words.len() < 1024 => words.push(words[from]),
+                    Some(from) if words.len() < STACK_LIMIT => words.push(words[from]),
                     _ => break,
                 },
                 op::SWAP1..=op::SWAP16 => match words.len().checked_sub(usize::from(opcode - op::SWAP1) + 2) {
@@ -181,6 +192,16 @@ impl Course<'_> {
         }
         moments
     }
+}
+
+/// Whether the hard fork has an instruction. Those of a way that are not named have always been there.
+fn is_active(opcode: u8, spec: SpecId) -> bool {
+    spec.is_enabled_in(match opcode {
+        op::SHL | op::SHR | op::SAR => SpecId::PETERSBURG,
+        op::PUSH0 => SpecId::SHANGHAI,
+        op::CLZ => SpecId::OSAKA,
+        _ => SpecId::FRONTIER,
+    })
 }
 
 fn is_destination(interpreter: &Interpreter, at: usize) -> bool {

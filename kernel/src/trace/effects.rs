@@ -157,6 +157,16 @@ impl<'a> Effects<'a> {
         self.logs.truncate(to.logs);
     }
 
+    /// Rely on a slot's value, with which all rows began; false where some row has another one.
+    fn rely_on_slot(&mut self, account: Address, key: U256) -> bool {
+        let facts = [Fact::Slot(account, key), Fact::Storage(account)];
+        let constant = facts.iter().all(|fact| self.watch.is_constant(fact));
+        if constant {
+            self.folded.extend(facts);
+        }
+        constant
+    }
+
     /// Rely on an account's code, which must be as all rows began with it.
     pub fn rely_on_code(&mut self, address: Address) -> Step {
         let fact = Fact::Code(address);
@@ -313,10 +323,8 @@ impl<'a> Course<'a> {
             }
         }
         self.effects()?.keys[at].1.push(value);
-        let fact = Fact::Slot(account, value);
         let fixed = self.graph.as_constant(key).is_some();
-        let original = if fixed && self.effects()?.watch.is_constant(&fact) {
-            self.effects()?.folded.insert(fact);
+        let original = if fixed && self.effects()?.rely_on_slot(account, value) {
             self.graph.constant(before.slot(account, value)?)
         } else if fixed {
             match self.effects()?.places.number(account, value) {

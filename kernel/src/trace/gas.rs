@@ -65,7 +65,11 @@ impl Course<'_> {
         }
         let all = self.total(&spent);
         let used = self.less_refund(all, &spent, &refund, &taken_back, bill.params.max_refund_quotient());
-        let least = spent.fixed - if refund.most == 0 { 0 } else { spent.fixed / bill.params.max_refund_quotient() };
+        let refunded = match refund.fixed + refund.most {
+            0 => 0,
+            _ => spent.fixed / bill.params.max_refund_quotient(),
+        };
+        let least = spent.fixed - refunded;
         if floor.fixed + floor.most <= least {
             return used.0;
         }
@@ -307,28 +311,38 @@ mod tests {
         }
     }
 
-    /// Two slots: one written once, the other three times, in a frame that is kept or not.
+    /// Two slots, one written once, the other three times, in a frame that is kept or not; an exponent and a choice. Any
+    /// of it may be left out or constant: refunds are absent, the same on every row, or vary.
     fn path(graph: &mut Graph, drawn: &mut Drawn) -> PathGas {
-        let node: Vec<Node> = (0..9).map(|at| graph.input(at)).collect();
+        let mut node: Vec<Node> = (0..7).map(|at| graph.input(at)).collect();
+        let constants = drawn.below(4);
+        for node in &mut node[..5] {
+            if drawn.below(4) < constants {
+                *node = graph.constant(U256::from(drawn.below(3)));
+            }
+        }
         let mut store = |original, present, new| Store { original, present, new, refunds: drawn.below(4) > 0 };
+        let single = store(node[0], node[0], node[1]);
+        let repeated = [(node[2], node[3]), (node[3], node[4]), (node[4], node[2])];
+        let mut stores = repeated.map(|(present, new)| store(node[2], present, new)).to_vec();
+        stores.truncate(drawn.below(4) as usize);
+        if drawn.below(4) > 0 {
+            stores.push(single);
+        }
+        let (exponents, choices) = (drawn.below(2) as usize, drawn.below(2) as usize);
         PathGas {
             constant: 0,
-            stores: vec![
-                store(node[0], node[0], node[1]),
-                store(node[2], node[2], node[3]),
-                store(node[2], node[3], node[4]),
-                store(node[2], node[4], node[2]),
-            ],
-            exponents: vec![node[5]],
-            choices: vec![Choice { condition: node[6], gas: [30, 44] }],
+            stores,
+            exponents: vec![node[5]; exponents],
+            choices: vec![Choice { condition: node[6], gas: [30, 44] }; choices],
         }
     }
 
     #[test]
     fn the_expression_is_what_the_gas_schedule_says() {
         let mut drawn = Drawn(7);
-        for spec in [SpecId::LONDON, SpecId::SHANGHAI, SpecId::PRAGUE, SpecId::OSAKA] {
-            for case in 0..400 {
+        for spec in [SpecId::LONDON, SpecId::MERGE, SpecId::SHANGHAI, SpecId::CANCUN, SpecId::PRAGUE, SpecId::OSAKA] {
+            for case in 0..800 {
                 let (mut graph, watch, places) = (Graph::new(), Watch::default(), Places::default());
                 let (mut gas, row) = (path(&mut graph, &mut drawn), drawn.row());
                 let bill = Bill {
@@ -336,7 +350,9 @@ mod tests {
                     byte: DataGas { intrinsic: 12, floor: 30 },
                     params: GasParams::new_spec(spec),
                 };
-                let (success, rest) = (case % 5 > 0, 100 + drawn.below(30_000));
+                // What else the path costs: often so little that the floor decides.
+                let most = [3_000, 30_000][drawn.below(2) as usize];
+                let (success, rest) = (case % 5 > 0, 100 + drawn.below(most));
                 let mut effects = Effects::new(&watch, &places);
                 effects.seen.extend(row.iter().enumerate().map(|(at, value)| (graph.input(at), *value)));
                 let values = valued(&graph, &row);

@@ -19,6 +19,8 @@ use revm::{
 pub enum Fact {
     Slot(Address, U256),
     Code(Address),
+    /// The storage of an account as a whole: a creation or a destruction clears all of it.
+    Storage(Address),
 }
 
 /// Facts that are told apart; where more change, nothing is constant any more.
@@ -115,9 +117,10 @@ impl Watch {
     /// Note the writes of an interpreted transaction.
     pub fn change_by(&self, state: &EvmState) -> bool {
         self.change(state.iter().filter(|(_, account)| account.is_touched()).flat_map(|(address, account)| {
-            let code = account.is_created() || account.is_selfdestructed();
+            let replaced = account.is_created() || account.is_selfdestructed();
+            let whole = replaced.then_some([Fact::Code(*address), Fact::Storage(*address)]);
             let slots = account.storage.iter().filter(|(_, slot)| slot.is_changed());
-            code.then_some(Fact::Code(*address)).into_iter().chain(slots.map(|(key, _)| Fact::Slot(*address, *key)))
+            whole.into_iter().flatten().chain(slots.map(|(key, _)| Fact::Slot(*address, *key)))
         }))
     }
 }

@@ -78,7 +78,7 @@ impl Course<'_> {
         let database = self.machine.database();
         raise_nonce(database, self.sending.tx.caller, 1).map_err(missing)?;
         for address in &ending.touched {
-            if database.overlay.get(address).is_none() {
+            if !database.overlay.stands(address) {
                 use revm::Database;
                 let info = database.basic(*address).map_err(missing)?.unwrap_or_default();
                 database.overlay.set_info(*address, info);

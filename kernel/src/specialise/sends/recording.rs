@@ -82,7 +82,7 @@ impl Paths {
         let mut sight = course.sight();
         let mut is_written = |fact: &Fact| match fact {
             Fact::Slot(address, key) => own.contains(fact) || sight.reader.written(*address, *key).is_some(),
-            Fact::Code(_) => false,
+            Fact::Code(_) | Fact::Storage(_) => false,
         };
         followed.folded.iter().copied().filter(&mut is_written).collect()
     }

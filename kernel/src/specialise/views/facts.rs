@@ -46,6 +46,8 @@ impl Ground {
                     self.account(address).slots.push((key, value));
                 }
                 Fact::Code(address) => self.account(address).code = Some(value),
+                // Slots that were cleared are compared one by one.
+                Fact::Storage(_) => {}
             }
         }
         self.marks.sort_unstable();

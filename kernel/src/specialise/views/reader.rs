@@ -109,6 +109,10 @@ impl<'a> Reader<'a> {
                 };
                 Ok(hash.into())
             }
+            Fact::Storage(address) => {
+                let cleared = self.account_at(address).written.is_some_and(|account| account.cleared);
+                Ok(U256::from(cleared))
+            }
         }
     }
 }
