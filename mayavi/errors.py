@@ -201,6 +201,10 @@ class EvaluationFileError(MayaviError):
     """Unusable evaluation file, or one of a newer Mayavi."""
 
 
+class ReplayDiffers(MayaviError):
+    """Replayed call or step that gave something else than the interpreter: a fault of the kernel, never of an agent."""
+
+
 class ExecutionError(MayaviError):
     """Failed call or transaction. `gas_used` is the gas it burned."""
 

@@ -13,13 +13,13 @@ use revm::{
         BlockEnv, TxEnv,
         result::{ExecutionResult, Output},
     },
-    primitives::{Address, Bytes, HashMap, TxKind, U256, hex},
+    primitives::{Address, Bytes, HashMap, TxKind, U256},
 };
 
 use crate::{
     evm::transaction,
     machine::{Failure, Machine, Settings, with_shared},
-    specialise::{Mode, views::Ground},
+    specialise::{CallTask, Difference, Inputs, Mode, SelfCheck, Task, self_check::OF_MANY, views::Ground},
     storage::{
         database::Miss,
         overlay::{Overlay, Row},
@@ -43,9 +43,16 @@ pub struct Batch<'a> {
     pub verify: bool,
     /// Whether calls are replayed; if not, and nothing is to be verified, every call is interpreted.
     pub mode: Option<Mode>,
+    /// Which calls are checked beside those: the number of the first. None for a single call, which has its own say.
+    pub checked: Option<(SelfCheck, u64)>,
 }
 
 impl Batch<'_> {
+    /// Whether a call is interpreted too if it is replayed.
+    pub fn is_checked(&self, call: usize) -> bool {
+        self.compares() || self.checked.is_some_and(|(check, first)| check.picks(first + call as u64, 0, OF_MANY))
+    }
+
     /// Whether replayed calls are compared with interpreted ones.
     fn compares(&self) -> bool {
         self.verify || self.mode == Some(Mode::Check)
@@ -264,7 +271,7 @@ impl<'a> Worker<'a> {
             let Some(datas) = self.batch.datas.get(first..).filter(|rest| !rest.is_empty()) else { break };
             let mut outcomes = Vec::with_capacity(CHUNK);
             for (i, data) in datas.iter().take(CHUNK).enumerate() {
-                match self.call(data) {
+                match self.call(first + i, data) {
                     Ok(outcome) => outcomes.push(outcome),
                     Err(Failure::Missing(misses)) => self.done.missing.extend(misses),
                     Err(failure) => {
@@ -281,11 +288,11 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn call(&mut self, data: &[u8]) -> Result<Outcome, Failure> {
+    fn call(&mut self, number: usize, data: &[u8]) -> Result<Outcome, Failure> {
         match self.traced(data)? {
             Traced::Replayed(output, compare) => {
                 self.done.effort.replayed += 1;
-                if compare || self.batch.compares() {
+                if compare || self.batch.is_checked(number) {
                     self.compare(data, &output)?;
                 }
                 Ok(Outcome::Output(output.into()))
@@ -320,11 +327,13 @@ impl<'a> Worker<'a> {
     fn compare(&mut self, data: &[u8], replayed: &[u8]) -> Result<(), Failure> {
         match self.interpret(data)? {
             Outcome::Output(output) if *output == *replayed => Ok(()),
-            _ => Err(Failure::Internal(format!(
-                "a replayed call differs from the interpreted one: {} with {}; please report this",
-                self.batch.to,
-                hex::encode(data)
-            ))),
+            _ => {
+                let tree = self.traces.get(&data.len()).map(Traces::saved);
+                let task = Task::Call(CallTask::of(&self.batch.transaction(data), Inputs::Anywhere));
+                let (settings, block) = (*self.machine.settings(), self.machine.block().clone());
+                let difference = Difference::new("another output".into(), task, tree, (&settings, &block));
+                Err(Failure::Differs(Box::new(difference.in_machine(self.machine))))
+            }
         }
     }
 }

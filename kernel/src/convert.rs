@@ -9,7 +9,7 @@ use pyo3::{
 };
 use revm::primitives::{Address, B256, Log, U256};
 
-use crate::{machine::Failure, storage::database::Miss};
+use crate::{machine::Failure, specialise::Difference, storage::database::Miss};
 
 create_exception!(_kernel, MissingState, PyException, "State that is not in this world: (message, items).");
 create_exception!(_kernel, Reverted, PyException, "The call reverted: (message, output, gas_used).");
@@ -108,6 +108,17 @@ impl Failure {
             }
             Self::Invalid(text) => InvalidTransaction::new_err(text),
             Self::Internal(text) => PyRuntimeError::new_err(text),
+            Self::Differs(difference) => difference_to_python(py, &difference).unwrap_or_else(|error| error),
         }
     }
+}
+
+/// The package's own error for a replay that differs, which writes the file that reproduces it: whoever catches errors
+/// of calls must not take it for one.
+fn difference_to_python(py: Python<'_>, difference: &Difference) -> PyResult<PyErr> {
+    let evidence =
+        serde_json::to_vec(&difference.evidence).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let told = (difference.message(), PyBytes::new(py, &difference.state), PyBytes::new(py, &evidence));
+    let error = py.import("mayavi.evm.replay_difference")?.call_method1("replay_differs", told)?;
+    Ok(PyErr::from_value(error))
 }

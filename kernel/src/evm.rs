@@ -24,7 +24,11 @@ use crate::{
     convert::{AddressArg, MissingState, WordArg, hash_from_python, logs_to_python, word_to_python},
     inspector::Tracer,
     machine::{Failure, Machine, Rules, Settings, with_row},
-    specialise::{Mode, sends::Sending},
+    specialise::{
+        Mode, SelfCheck,
+        self_check::{OF_SINGLE, content},
+        sends::Sending,
+    },
     stopwatch::Stopwatch,
     storage::{
         digest, dump,
@@ -61,6 +65,8 @@ pub struct Evm {
     pub stopwatch: Stopwatch,
     /// Whether views and transactions are replayed by paths that are kept.
     pub specialise: Option<Mode>,
+    /// Which replays are interpreted too.
+    pub self_check: SelfCheck,
     /// Whether outcomes are shared with other runs of the world that read the same; a copy does not.
     #[pyo3(get, set)]
     pub shares: bool,
@@ -174,6 +180,13 @@ impl Evm {
             && tx.gas_priority_fee.is_none()
     }
 
+    /// Whether a replay of a single call or transaction with this calldata is interpreted too.
+    pub fn is_checked(&mut self, data: &[u8]) -> bool {
+        let number = self.self_check.next(1);
+        let at = self.row.block.timestamp.as_limbs()[0];
+        self.self_check.picks(number, content(data) ^ at, OF_SINGLE)
+    }
+
     fn nonce_for(&mut self, py: Python<'_>, sender: &Option<AddressArg>) -> PyResult<u64> {
         if !self.settings.rules.check_nonce {
             return Ok(0);
@@ -203,6 +216,7 @@ impl Evm {
             probe: false,
             stopwatch: Stopwatch::default(),
             specialise: None,
+            self_check: SelfCheck::default(),
             shares: false,
         })
     }
@@ -216,6 +230,7 @@ impl Evm {
             probe: false,
             stopwatch: Stopwatch::default(),
             specialise: None,
+            self_check: SelfCheck::default(),
             shares: false,
         }
     }
@@ -229,6 +244,7 @@ impl Evm {
             probe: self.probe,
             stopwatch: Stopwatch::default(),
             specialise: self.specialise,
+            self_check: self.self_check,
             shares: false,
         }
     }
@@ -410,13 +426,14 @@ impl Evm {
         let nonce = self.nonce_for(py, &sender)?;
         let tx = transaction(target(to), data, sender, value.0, gas, gas_price, priority_fee, nonce);
         let mode = self.specialise.filter(|_| !self.probe && self.world.closed);
+        let checked = mode.is_some() && self.is_checked(data);
         let (world, settings, shares) = (Arc::clone(&self.world), self.settings, self.may_share(&tx));
         self.run(py, |machine, block| {
             if shares && let Some(result) = world.outcomes.run(machine, block, &settings, &tx, true)? {
                 return Ok(result);
             }
             if let Some(mode) = mode
-                && let Some(result) = world.sends.run(machine, &Sending { tx: &tx, block, settings, mode })?
+                && let Some(result) = world.sends.run(machine, &Sending { tx: &tx, block, settings, mode, checked })?
             {
                 return Ok(result);
             }

@@ -120,6 +120,8 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rows::portable::words_to_floats, module)?)?;
     module.add_function(wrap_pyfunction!(columns::columns_to_words, module)?)?;
     module.add_function(wrap_pyfunction!(evm::call_each, module)?)?;
+    module.add_function(wrap_pyfunction!(specialise::reproduction::reproduce_difference, module)?)?;
+    module.add_function(wrap_pyfunction!(specialise::reproduction::recording_mismatches, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_seeds, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_words, module)?)?;
     #[cfg(feature = "bench")]

@@ -22,6 +22,7 @@ use revm::{
 use crate::{
     hashes,
     inspector::{CreateAt, Tracer},
+    specialise::Difference,
     storage::{
         database::{Miss, RowDatabase},
         overlay::{Overlay, Row},
@@ -58,6 +59,8 @@ pub enum Failure {
     Missing(Vec<Miss>),
     Invalid(String),
     Internal(String),
+    /// A replay gave something else than the interpreter.
+    Differs(Box<Difference>),
 }
 
 pub type RawEvm<I = ()> = MainnetEvm<MainnetContext<RowDatabase>, I>;
@@ -102,6 +105,14 @@ impl Machine {
     /// The block environment a row's block advances to takes effect here.
     pub fn set_block(&mut self, block: &BlockEnv) {
         self.evm.ctx.block = block.clone();
+    }
+
+    pub fn block(&self) -> &BlockEnv {
+        &self.evm.ctx.block
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     pub fn overlay(&mut self) -> &mut Overlay {

@@ -15,7 +15,7 @@ use crate::{
     convert::AddressArg,
     evm::{DEFAULT_GAS, Evm},
     machine::Rules,
-    specialise::{Mode, SiteStatistics},
+    specialise::{Mode, SelfCheck, SiteStatistics},
 };
 
 /// Where words of a single call's calldata may vary from call to call; longer calldata is seldom of one kind.
@@ -50,7 +50,8 @@ impl Evm {
             return Ok(None);
         }
         let Some(holes) = HOLES.get(..data.len() / 32) else { return Ok(None) };
-        let batch = Batch { to, sender, gas, datas: &[data], holes: Some(holes), verify: false, mode };
+        let verify = self.is_checked(data);
+        let batch = Batch { to, sender, gas, datas: &[data], holes: Some(holes), verify, mode, checked: None };
         let settings = crate::machine::Settings { rules: Rules::SIMULATION, ..self.settings };
         let Self { world, row, stopwatch, .. } = self;
         py.detach(|| stopwatch.time(|| batch::run_single(world, row, &settings, &batch)))
@@ -82,6 +83,7 @@ impl Evm {
             holes: None,
             verify,
             mode: self.specialise,
+            checked: Some((self.self_check, self.self_check.next(datas.len()))),
         };
         let (outcomes, effort) = self.batch(py, &batch, threads)?;
         let mut failures = Vec::new();
@@ -145,6 +147,7 @@ impl Evm {
             holes: Some(&offsets),
             verify,
             mode: self.specialise,
+            checked: Some((self.self_check, self.self_check.next(datas.len()))),
         };
         let (outcomes, effort) = self.batch(py, &batch, threads)?;
         let width = returns * 32;
@@ -165,6 +168,11 @@ impl Evm {
         }
         short.sort_unstable();
         Ok((taken, failures, short, counts(py, &effort)?))
+    }
+
+    /// Let the replays that are interpreted too follow from this seed.
+    fn seed_self_check(&mut self, seed: u64) {
+        self.self_check = SelfCheck::new(seed);
     }
 
     /// Whether batches of views are replayed by paths that are kept: `off`, `on` or `check`.

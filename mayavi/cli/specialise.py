@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -108,6 +110,28 @@ def show(
         return
     for site in sites:
         print_site(site, show_all)
+
+
+@app.command("reproduce", short_help="Repeat a replay that differed from the interpreter.")
+def reproduce(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that the error names.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Repeat a replay that differed: the recorded paths on their state, and the interpreter.
+
+    Ends with exit code 1 if a replay still differs, so it also says whether another build of the kernel is mended.
+    """
+    from mayavi.evm.replay_difference import reproduce as repeat
+
+    found = repeat(file)
+    if as_json:
+        print_json({"file": str(file), "differs": found.differs, **asdict(found)})
+    else:
+        kernel = "this build" if found.same_kernel else "another build"
+        facts = [("error", found.message), ("paths", found.by_paths), ("machine code", found.by_code)]
+        print_facts([*facts, ("kernel", f"the error was found by {kernel} of the kernel")])
+    if found.differs:
+        raise typer.Exit(1)
 
 
 def chosen_sites(fleet: Fleet, target: str) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ from mayavi import _kernel
 from mayavi._kernel import Program as Program
 from mayavi._kernel import Template as Template
 from mayavi._kernel import Word as Word
-from mayavi.errors import MissingStateError, UnknownName, UsageError
+from mayavi.errors import MissingStateError, ReplayDiffers, UnknownName, UsageError
 from mayavi.evm.fork import Fork
 from mayavi.evm.path_cache import PathCache
 from mayavi.evm.specialise import chosen_specialise, current
@@ -142,6 +142,10 @@ class Fleet:
     def __len__(self) -> int:
         return len(self._fleet)
 
+    def seed_self_check(self, seed: int) -> None:
+        """Let the replays that are also interpreted, a few in 100,000, follow from `seed`."""
+        self._fleet.seed_self_check(seed)
+
     def run(
         self,
         program: Program,
@@ -174,6 +178,9 @@ class Fleet:
             raise MissingStateError(f"{error.args[0]} ({notes})", self._lacking) from None
         except _kernel.InvalidTransaction as error:
             raise UsageError(f"{error.args[0]} ({' '.join(getattr(error, '__notes__', []))})") from None
+        except ReplayDiffers:
+            self.save_paths()  # later processes must not take up what is refused now
+            raise
 
     def _run_collecting_misses(
         self, program: Program, words: NDArray[np.uint8], chosen: list[int] | None, floats: list[NDArray[np.float64]]

@@ -23,14 +23,17 @@ from mayavi.errors import UsageError
 MODES = ("off", "on", "check")
 SPECIALISE = "MAYAVI_SPECIALISE"
 """Environment variable with the default mode: off, on or check."""
-SWITCHES = ("MAYAVI_JIT", "MAYAVI_WHOLE_PROGRAMS")
+SWITCHES = ("MAYAVI_JIT", "MAYAVI_WHOLE_PROGRAMS", "MAYAVI_SELF_CHECK")
 """Environment variables of the kernel that switch a part of it off by 0; on by default."""
 
 WITHOUT_CALLS = "it makes no call"
 """Reason that the kernel gives for programs without calls: nothing to replay, and nothing to report."""
 MOST_GUARDS = 20
 """Most guards whose misses are listed."""
-COUNTS = ("calls", "hits", "native", "left", "recordings", "cached", "paths", "compiled", "discarded", "resets")
+COUNTS = (
+    *("calls", "hits", "native", "left", "checks"),
+    *("recordings", "cached", "paths", "compiled", "discarded", "resets", "mismatches"),
+)
 """Counts of a call site that are summed."""
 SECONDS = {"record_seconds": "seconds", "compile_seconds": "compile_seconds"}
 """Sums of seconds, and the names that a call site has for them."""

@@ -61,6 +61,14 @@ class ChainRowsEnv(RowsEnv[C]):
         start = fork if fork.fetches_missing else fork.frozen()
         cache = PathCache(self.world_digest) if self.keeps_paths and not fork.fetches_missing else None
         self.fleet = Fleet(start, rows, lacking=remedy, specialise=specialise, cache=cache)
+        self._self_check_seeded = False
+
+    def begin(self, rows: Sequence[int] | Rows, episodes: Sequence[int]) -> None:
+        """Start `episodes` in `rows`. The first one decides which replays the self-check interprets too."""
+        if not self._self_check_seeded and len(episodes):
+            self.fleet.seed_self_check(int(episodes[0]))
+            self._self_check_seeded = True
+        super().begin(rows, episodes)
 
     @abstractmethod
     def prepare(self, fork: Fork) -> None:

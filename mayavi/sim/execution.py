@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from mayavi.agents.base import Intent
-from mayavi.errors import ActionDeclined, ExecutionError, RpcError, SimulationError
+from mayavi.errors import ActionDeclined, ExecutionError, ReplayDiffers, RpcError, SimulationError
 from mayavi.evm.sent import Sent
 from mayavi.sim.ordering import QueuedIntent
 from mayavi.sim.rows import ActionRow, Status, canonical
@@ -65,7 +65,7 @@ class Execution:
         except ExecutionError as error:
             declined = isinstance(error, ActionDeclined) and not (applied or reverted)
             status, reason = "declined" if declined else "failed", self.world.named(str(error))
-        except RpcError:
+        except (RpcError, ReplayDiffers):
             raise
         except Exception as error:
             status, exception = "raised", error

@@ -16,6 +16,7 @@ from mayavi.agents.base import StepResult
 from mayavi.errors import (
     BadArgument,
     ObservationChanged,
+    ReplayDiffers,
     RpcError,
     RunHalted,
     UnknownName,
@@ -250,7 +251,7 @@ class Scheduler:
                             f"agent '{agent.name}' changed the chain in step()",
                             "let step() return an intent that does it, or try it inside `with fork.snapshot():`",
                         )
-                except RpcError:
+                except (RpcError, ReplayDiffers):
                     raise
                 except Exception as error:
                     answers.pop(agent.name, None)

@@ -206,6 +206,7 @@ fn report<'py>(py: Python<'py>, block: &Block, done: Executed) -> PyResult<Bound
         let text = match failure {
             Failure::Missing(misses) => misses[0].to_string(),
             Failure::Invalid(text) | Failure::Internal(text) => text,
+            Failure::Differs(difference) => difference.message(),
         };
         (index, text)
     });

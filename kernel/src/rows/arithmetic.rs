@@ -5,6 +5,7 @@
 
 use pyo3::{exceptions::PyValueError, prelude::*};
 use revm::primitives::{U256, keccak256, ruint::Uint};
+use serde::{Deserialize, Serialize};
 
 use super::{
     floats::Float,
@@ -12,7 +13,7 @@ use super::{
 };
 
 /// A pure function of words.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Function {
     Add,
     Subtract,

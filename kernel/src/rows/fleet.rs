@@ -23,7 +23,7 @@ use revm::context::BlockEnv;
 use crate::{
     evm::Evm,
     machine::{Failure, Settings},
-    specialise::{Fault, Mode, SiteStatistics, Specialiser, finish_compiling},
+    specialise::{Fault, Mode, SelfCheck, SiteStatistics, Specialiser, finish_compiling},
     stopwatch::Stopwatch,
     storage::{
         identity::identity,
@@ -55,6 +55,7 @@ pub struct Fleet {
     crew: Crew,
     /// Known paths of transactions; none where every transaction is interpreted.
     specialiser: Option<Specialiser>,
+    self_check: SelfCheck,
 }
 
 impl Fleet {
@@ -124,7 +125,20 @@ impl Fleet {
         let specialiser = mode.and_then(|mode| Specialiser::new(mode, &evm.settings, &initial.block, fault));
         let rows = vec![initial.clone(); rows];
         let world = Arc::clone(&evm.world);
-        Ok(Self { crew: Crew::alone(&world), world, settings: evm.settings, initial, rows, specialiser })
+        Ok(Self {
+            crew: Crew::alone(&world),
+            world,
+            settings: evm.settings,
+            initial,
+            rows,
+            specialiser,
+            self_check: evm.self_check,
+        })
+    }
+
+    /// Let the replays that are interpreted too follow from this seed.
+    fn seed_self_check(&mut self, seed: u64) {
+        self.self_check = SelfCheck::new(seed);
     }
 
     fn __len__(&self) -> usize {
@@ -184,7 +198,8 @@ impl Fleet {
         let (words, _) = words.as_chunks_mut::<32>();
 
         let program = &*program;
-        let Self { settings, rows, crew, specialiser, .. } = self;
+        let (first_run, self_check) = (self.self_check.next(rows), self.self_check);
+        let Self { world, settings, rows, crew, specialiser, .. } = self;
         // A probe wants everything that is missing, and a replay stops at the first of it.
         let specialiser = specialiser.as_ref().filter(|_| !probe);
         let mut rows: Vec<&mut Row> = match &only {
@@ -214,6 +229,8 @@ impl Fleet {
             floats: &float_inputs,
             word_inputs,
             word_outputs,
+            self_check,
+            first_run,
             failures: Mutex::default(),
         };
         let failed = py.detach(|| {
@@ -237,9 +254,12 @@ impl Fleet {
             drop(jobs);
             let mut failures = work.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
             failures.sort_unstable_by_key(|(row, _)| *row);
-            let failed = first_with_all_misses(failures);
+            let mut failed = first_with_all_misses(failures);
             if failed.is_some() {
                 rows.iter_mut().for_each(|row| row.take_run_back());
+            }
+            if let Some((at, Failure::Differs(difference))) = &mut failed {
+                difference.at_least_on(world, &rows[*at], settings);
             }
             failed
         });
@@ -261,7 +281,7 @@ impl Fleet {
         which.iter().try_for_each(|row| self.check(*row))?;
         which.sort_unstable();
         which.dedup();
-        let Self { rows, initial, crew, world, settings, specialiser } = self;
+        let Self { rows, initial, crew, world, settings, specialiser, .. } = self;
         if let Some(specialiser) = specialiser {
             specialiser.learn(world, initial, settings);
         }
@@ -279,6 +299,7 @@ impl Fleet {
             probe: false,
             stopwatch: Stopwatch::default(),
             specialise: None,
+            self_check: self.self_check,
             shares: false,
         })
     }

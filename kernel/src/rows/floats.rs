@@ -5,6 +5,7 @@
 
 use pyo3::{exceptions::PyTypeError, prelude::*, types::PyFloat};
 use revm::primitives::U256;
+use serde::{Deserialize, Serialize};
 
 use super::{
     arithmetic::Function,
@@ -17,7 +18,7 @@ pub const NOT_A_NUMBER: u64 = 0x7ff8 << 48;
 pub const SIGN: u64 = 1 << 63;
 
 /// A float operation. Its code stands where the EVM has no instruction, so that graphs of both need one kind of node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Float {
     Add = 0xb0,

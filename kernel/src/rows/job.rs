@@ -12,7 +12,7 @@ use super::{
 use crate::{
     machine::{Failure, Settings, with_row},
     native::processor::row_loop::SIDE_BY_SIDE,
-    specialise::{Runner, RunningRow, Specialiser},
+    specialise::{Runner, RunningRow, SelfCheck, Specialiser, self_check::OF_MANY},
     storage::{overlay::Row, world::World},
 };
 
@@ -37,6 +37,9 @@ pub struct Work<'a> {
     /// Which inputs and outputs of the program are words.
     pub word_inputs: Vec<usize>,
     pub word_outputs: Vec<usize>,
+    pub self_check: SelfCheck,
+    /// The number of the first row's run among all of the fleet.
+    pub first_run: u64,
     /// Rows that failed.
     pub failures: Mutex<Vec<(usize, Failure)>>,
 }
@@ -58,13 +61,18 @@ impl Work<'_> {
                 row.begin_run();
             }
             let count = end - start;
-            let done = runner.as_mut().map_or([false; SIDE_BY_SIDE], |runner| {
+            let checked: [bool; SIDE_BY_SIDE] = std::array::from_fn(|at| self.is_checked(job.first + start + at));
+            let mut done = [false; SIDE_BY_SIDE];
+            if let Some(runner) = runner.as_mut()
+                && !checked.contains(&true)
+            {
                 let (given, places) = (inputs[..count * taken].as_flattened(), &mut outputs[..count * told]);
-                runner.run_at_once(self.program, &mut job.rows[start..end], given, places.as_flattened_mut())
-            });
+                done = runner.run_at_once(self.program, &mut job.rows[start..end], given, places.as_flattened_mut());
+            }
             for (at, done) in done.into_iter().enumerate().take(count) {
                 let (inputs, outputs) = (&inputs[at * taken..][..taken], &mut outputs[at * told..][..told]);
                 if !done {
+                    runner.iter_mut().for_each(|runner| runner.checked = checked[at]);
                     let mut alone = Alone { world, runner: runner.as_mut(), registers: &mut registers };
                     if let Err(failure) = self.run_alone(&mut alone, job.rows[start + at], inputs, outputs) {
                         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,6 +82,11 @@ impl Work<'_> {
                 self.give(job, start + at, outputs);
             }
         }
+    }
+
+    /// Whether what the row replays is interpreted too.
+    fn is_checked(&self, row: usize) -> bool {
+        self.specialiser.is_some() && self.self_check.picks(self.first_run + row as u64, 0, OF_MANY)
     }
 
     /// Write the inputs of a row where its program reads them.

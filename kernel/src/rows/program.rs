@@ -9,7 +9,8 @@ mod template;
 mod word;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyList};
-use revm::primitives::U256;
+use revm::primitives::{Address, B256, U256};
+use serde::{Deserialize, Serialize};
 
 pub use self::{
     template::PyTemplate,
@@ -21,7 +22,7 @@ use self::{
 };
 use super::{arithmetic::Function, floats::FloatArg};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum Operation {
     Call {
         templates: Vec<Template>,
@@ -76,6 +77,35 @@ pub struct Program {
     registers: usize,
     /// Whether it may be replayed as a whole.
     whole: bool,
+}
+
+/// A program as data: what a row needs to run it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedProgram {
+    operations: Vec<Operation>,
+    inputs: Vec<String>,
+    outputs: Vec<(String, Source)>,
+    registers: usize,
+}
+
+impl SavedProgram {
+    /// Contract and selector of each template whose target is always the same.
+    pub fn calls(&self) -> Vec<(Address, [u8; 4])> {
+        let templates = self.operations.iter().flat_map(|operation| match operation {
+            Operation::Call { templates, .. } => &templates[..],
+            _ => &[],
+        });
+        let mut calls: Vec<(Address, [u8; 4])> = Vec::new();
+        for template in templates {
+            let Some(to) = template.to.constant() else { continue };
+            let selector = template.shape.data.first_chunk().copied().unwrap_or_default();
+            let call = (Address::from_word(B256::from(to)), selector);
+            if !calls.contains(&call) {
+                calls.push(call);
+            }
+        }
+        calls
+    }
 }
 
 /// Neighbouring words of a program's inputs or outputs that are one array of floats in Python.
@@ -149,6 +179,18 @@ impl Program {
             return Err(PyValueError::new_err(format!("output '{name}' is there already")));
         }
         Ok(())
+    }
+
+    pub fn saved(&self) -> SavedProgram {
+        let Self { operations, inputs, outputs, registers, .. } = self;
+        let (operations, inputs, outputs) = (operations.clone(), inputs.clone(), outputs.clone());
+        SavedProgram { operations, inputs, outputs, registers: *registers }
+    }
+
+    /// A saved program; floats are words to whoever runs it.
+    pub fn restored(saved: SavedProgram) -> Self {
+        let SavedProgram { operations, inputs, outputs, registers } = saved;
+        Self { operations, inputs, outputs, registers, ..Self::new(true) }
     }
 
     pub fn float_inputs(&self) -> &[FloatBlock] {

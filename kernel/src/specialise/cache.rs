@@ -9,7 +9,7 @@ use revm::primitives::{Address, B256, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Call, Specialiser,
+    Call, Sites, Specialiser,
     programs::program_site::ProgramSite,
     sites::{
         paths::SavedPaths,
@@ -49,6 +49,14 @@ struct Document {
     changed: Vec<Fact>,
     sites: Vec<SavedSite>,
     programs: Vec<SavedProgram>,
+    refused: Refused,
+}
+
+/// Sites and programs of which some replay differed from the interpreter: they are its for good.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Refused {
+    sites: HashSet<Key>,
+    programs: HashSet<B256>,
 }
 
 /// Sites and programs of another process that have not come up here.
@@ -56,9 +64,14 @@ struct Document {
 pub struct Waiting {
     sites: Mutex<HashMap<Key, SavedSite>>,
     programs: Mutex<HashMap<B256, SavedProgram>>,
+    refused: Mutex<Refused>,
 }
 
 impl Waiting {
+    fn refused(&self) -> MutexGuard<'_, Refused> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn sites(&self) -> MutexGuard<'_, HashMap<Key, SavedSite>> {
         self.sites.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,8 +113,23 @@ impl Specialiser {
             changed: self.watch.changed(MOST_CHANGED).unwrap_or_default(),
             sites: saved.iter().chain(waiting.values()).collect(),
             programs: programs.iter().chain(unused.values()).collect(),
+            refused: self.refused(&sites, &templates),
         };
         serde_json::to_vec(&parts).map_err(|error| error.to_string())
+    }
+
+    /// What is refused here, and what was where paths were taken up from.
+    fn refused(&self, sites: &Sites, templates: &HashMap<u64, Template>) -> Refused {
+        let mut refused = self.waiting.refused().clone();
+        for ((id, to, sender), _) in sites.iter().filter(|(_, site)| site.recorded.counts.is_refused()) {
+            refused.sites.extend(templates.get(id).map(|template| (template.clone(), *to, *sender)));
+        }
+        if let Some(programs) = &self.programs {
+            let programs = programs.read().unwrap_or_else(PoisonError::into_inner);
+            let those = programs.values().filter(|site| site.recorded.counts.is_refused());
+            refused.programs.extend(those.map(|site| site.fingerprint));
+        }
+        refused
     }
 
     fn saved_programs(&self) -> Vec<SavedProgram> {
@@ -123,6 +151,7 @@ impl Specialiser {
         self.watch.change(document.changed);
         let of_sites: usize = document.sites.iter().map(|site| site.paths.count()).sum();
         let of_programs: usize = document.programs.iter().map(|program| program.paths.count()).sum();
+        *self.waiting.refused() = document.refused;
         let mut waiting = self.waiting.sites();
         for site in document.sites {
             waiting.insert((site.template.clone(), site.to, site.sender), site);
@@ -134,19 +163,27 @@ impl Specialiser {
 
     /// Give a new site the paths that wait for it.
     pub fn supply(&self, site: &Site, call: &Call<'_>) {
-        let mut waiting = self.waiting.sites();
-        if waiting.is_empty() {
+        let (mut waiting, refused) = (self.waiting.sites(), self.waiting.refused());
+        if waiting.is_empty() && refused.sites.is_empty() {
             return;
         }
         let shape = call.shape;
         let key = ((shape.data.clone(), shape.holes.clone(), shape.gas), call.to, call.sender);
+        if refused.sites.contains(&key) {
+            site.recorded.counts.refuse();
+            return;
+        }
         let Some(saved) = waiting.remove(&key) else { return };
-        drop(waiting);
+        drop((waiting, refused));
         site.take_up(self, &saved.folded, saved.paths);
     }
 
     /// Give a new program the paths that wait for it.
     pub fn supply_program(&self, site: &Arc<ProgramSite>, inputs: usize) {
+        if self.waiting.refused().programs.contains(&site.fingerprint) {
+            site.recorded.counts.refuse();
+            return;
+        }
         let Some(saved) = self.waiting.programs().remove(&site.fingerprint) else { return };
         site.take_up(self, &saved.folded, saved.paths, inputs);
     }
@@ -159,4 +196,5 @@ struct Parts<'a> {
     changed: Vec<Fact>,
     sites: Vec<&'a SavedSite>,
     programs: Vec<&'a SavedProgram>,
+    refused: Refused,
 }

@@ -6,10 +6,13 @@
 
 mod cache;
 mod compiler;
+mod difference;
 pub mod programs;
 mod recorded;
+pub mod reproduction;
 mod row;
 mod runner;
+pub mod self_check;
 pub mod sends;
 pub mod sites;
 mod statistics;
@@ -39,12 +42,14 @@ use crate::{
 };
 use cache::Waiting;
 pub use compiler::finish as finish_compiling;
+pub use difference::{CallTask, Difference, Inputs, Task};
 pub use programs::device::{Barred, DeviceLeaf, DevicePlace, DeviceRead, DeviceTree, DeviceWord};
 pub use programs::keys::Key as DeviceKey;
 use programs::program_site::ProgramSite;
 pub use programs::running::Row as RunningRow;
 use row::RowView;
 pub use runner::Runner;
+pub use self_check::SelfCheck;
 pub use sites::code::Draft;
 pub use sites::compare::touched;
 pub use sites::shape::{Shape, bill};
@@ -129,6 +134,8 @@ pub enum Answer {
     Interpreted(ExecutionResult),
 }
 
+/// Call sites by template, target and sender.
+type Sites = HashMap<(u64, Address, Address), Arc<Site>>;
 /// Sites by the key of their program.
 type ProgramSites = HashMap<(u64, usize, usize), Arc<ProgramSite>>;
 
@@ -140,7 +147,7 @@ pub struct Specialiser {
     params: GasParams,
     /// What of the block is equal in every row whose calls are replayed.
     block: BlockEnv,
-    sites: RwLock<HashMap<(u64, Address, Address), Arc<Site>>>,
+    sites: RwLock<Sites>,
     /// Programs that are replayed as a whole; none where only their calls are.
     programs: Option<RwLock<ProgramSites>>,
     /// Expressions and steps of all sites.

@@ -71,11 +71,13 @@ pub struct Runner<'a> {
     pub(super) room: Room,
     /// The program that its rows run.
     pub(super) whole: Option<Whole>,
+    /// Whether every replay of the row is interpreted too.
+    pub checked: bool,
 }
 
 impl<'a> Runner<'a> {
     pub fn new(all: &'a Specialiser) -> Self {
-        Self { all, met: Vec::new(), lately: Vec::new(), room: Room::default(), whole: None }
+        Self { all, met: Vec::new(), lately: Vec::new(), room: Room::default(), whole: None, checked: false }
     }
 
     /// Read a slot outside a transaction.
@@ -116,7 +118,9 @@ impl<'a> Runner<'a> {
         let (met, room) = (&mut self.met[at], &mut self.room);
         let began = met.site.recorded.counts.is_timed().then(Instant::now);
         let found = if met.is_ready() { find(met, room, machine, block, call, all) } else { None };
-        let Some((hot, data)) = found else { return met.site.call(all, machine, block, call, began, tx) };
+        let Some((hot, data)) = found else {
+            return met.site.call(all, machine, block, call, (began, self.checked), tx);
+        };
         met.hits.set(met.hits.get() + 1);
         let hits = hot.hits.fetch_add(1, Relaxed);
         if hits % SORTED_EVERY == SORTED_EVERY - 1 {
@@ -125,11 +129,16 @@ impl<'a> Runner<'a> {
         let (ending, values) = (&hot.code.ending, &room.words);
         let gas = ending.gas.used(values, &all.params, data, ending.success);
         let seldom = hot.fresh.load(Relaxed) < COMPARED && hot.fresh.fetch_add(1, Relaxed) < COMPARED;
-        if began.is_some() || all.mode == Mode::Check || seldom {
+        if began.is_some() || all.mode == Mode::Check || seldom || self.checked {
             let replayed = began.map(|began| began.elapsed());
-            met.site.verify(all, machine, call, (ending, values, gas), tx()?, replayed, |result, machine| {
-                met.site.logs_differ(all, (met.hand.generation(), hot.step), result, machine, block, call)
-            })?;
+            let generation = met.hand.generation();
+            let found =
+                met.site.verify(all, machine, call, (ending, values, gas), tx()?, replayed, |result, machine| {
+                    met.site.logs_differ(all, (generation, hot.step), result, machine, block, call)
+                })?;
+            if let Some(found) = found {
+                return Err(met.site.wrong(all, machine, block, call, found, met.site.tree(generation)));
+            }
         }
         let output = if ending.output.bytes.is_empty() { Vec::new() } else { values.write(&ending.output) };
         if call.commit {

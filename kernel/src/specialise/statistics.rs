@@ -12,6 +12,8 @@ use std::{
 use pyo3::{prelude::*, types::PyDict};
 use revm::primitives::{Address, hex};
 
+use super::difference::count_mismatch;
+
 /// Guards that are told apart in the counts of one site.
 const MOST_GUARDS: usize = 256;
 /// One hit in so many is interpreted too, compared and timed: more often at first.
@@ -20,6 +22,9 @@ const FIRST: u64 = 2_048;
 const TIMED: u64 = 8_192;
 /// Timed hits before a site is judged.
 const JUDGED: u64 = 24;
+
+/// Why a site is off whose replay differed.
+const REFUSED: &str = "a replay of it differed from the interpreter";
 
 #[derive(Default)]
 pub struct Counts {
@@ -53,8 +58,14 @@ pub struct Counts {
     slower: AtomicU64,
     replaying: AtomicU64,
     interpreting: AtomicU64,
+    /// Hits that were interpreted too and compared, for whatever reason.
+    checks: AtomicU64,
+    /// Recordings whose path did not lead their own call to its own end.
+    mismatches: AtomicU64,
     off: AtomicBool,
     reason: Mutex<String>,
+    /// Whether a replay differed from the interpreter: nothing recorded here is to be used again.
+    refused: AtomicBool,
     misses: Mutex<BTreeMap<usize, (String, u64)>>,
 }
 
@@ -119,6 +130,29 @@ impl Counts {
         self.saved.store(next, Relaxed);
     }
 
+    /// Note that a hit is interpreted too.
+    pub fn checked(&self) {
+        self.checks.fetch_add(1, Relaxed);
+    }
+
+    /// A recording has led to something else than its own end: the site is left to the interpreter, which changes no
+    /// result.
+    pub fn mismatched(&self, found: &str) {
+        self.mismatches.fetch_add(1, Relaxed);
+        count_mismatch();
+        self.switch_off(found);
+    }
+
+    /// A replay differed from the interpreter.
+    pub fn refuse(&self) {
+        self.switch_off(REFUSED);
+        self.refused.store(true, Relaxed);
+    }
+
+    pub fn is_refused(&self) -> bool {
+        self.refused.load(Relaxed)
+    }
+
     pub fn is_off(&self) -> bool {
         self.off.load(Relaxed)
     }
@@ -158,6 +192,8 @@ impl Counts {
             fruitless: self.fruitless.load(Relaxed),
             resets: self.resets.load(Relaxed),
             timed: self.timed.load(Relaxed),
+            checks: self.checks.load(Relaxed),
+            mismatches: self.mismatches.load(Relaxed),
             replay_seconds: self.replaying.load(Relaxed) as f64 / 1e9,
             interpret_seconds: self.interpreting.load(Relaxed) as f64 / 1e9,
             seconds: self.nanoseconds.load(Relaxed) as f64 / 1e9,
@@ -186,6 +222,9 @@ pub struct SiteStatistics {
     pub resets: u64,
     /// Hits that were timed, and how long they took: replayed and interpreted.
     pub timed: u64,
+    /// Hits that were interpreted too, and recordings that contradicted themselves.
+    pub checks: u64,
+    pub mismatches: u64,
     pub replay_seconds: f64,
     pub interpret_seconds: f64,
     /// Spent recording.
@@ -197,7 +236,7 @@ pub struct SiteStatistics {
 }
 
 impl SiteStatistics {
-    fn counts(&self) -> [(&'static str, u64); 12] {
+    fn counts(&self) -> [(&'static str, u64); 14] {
         [
             ("calls", self.calls),
             ("hits", self.hits),
@@ -211,6 +250,8 @@ impl SiteStatistics {
             ("fruitless", self.fruitless),
             ("resets", self.resets),
             ("timed", self.timed),
+            ("checks", self.checks),
+            ("mismatches", self.mismatches),
         ]
     }
 

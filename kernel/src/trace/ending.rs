@@ -97,7 +97,7 @@ impl PathGas {
 }
 
 /// What a recorded transaction does, in terms of its graph.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ending {
     /// Otherwise it reverts.
     pub success: bool,

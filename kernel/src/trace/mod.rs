@@ -110,6 +110,11 @@ impl<'a> Traces<'a> {
         self.tree.operations()
     }
 
+    /// Its paths as data.
+    pub fn saved(&self) -> SavedTree {
+        self.tree.saved()
+    }
+
     /// Answer a call from the recorded paths, or record its own. The machine must not be probing.
     pub fn call(&mut self, machine: &mut Machine, data: &[u8], tx: impl FnOnce() -> TxEnv) -> Result<Traced, Failure> {
         match self.replay(machine, data) {

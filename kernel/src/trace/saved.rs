@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Expressions in order, and the steps over them.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SavedTree {
     expressions: Vec<Expression>,
     steps: Vec<Step>,
@@ -60,7 +60,7 @@ impl Tree {
                     ends_within(ending, nodes)
                 }
                 Next::End(End::Interpret) => true,
-                Next::End(End::Output(_)) => false,
+                Next::End(End::Output(text)) => is_within(text, nodes),
             };
             if !known || !fits {
                 return None;

@@ -156,6 +156,23 @@ impl Tree {
         }
     }
 
+    /// The guards on the way to a step.
+    pub fn guards_to(&self, step: usize) -> Vec<(Guard, U256)> {
+        let mut guards = Vec::new();
+        let mut at = step;
+        // A step is reached from one before it.
+        for (from, each) in self.steps.iter().enumerate().rev() {
+            if let Next::Fork(guard, arms) = &each.next
+                && let Some((value, _)) = arms.iter().find(|(_, next)| *next == at)
+            {
+                guards.push((*guard, *value));
+                at = from;
+            }
+        }
+        guards.reverse();
+        guards
+    }
+
     pub fn ending_mut(&mut self, step: usize) -> Option<&mut Ending> {
         match self.steps.get_mut(step).map(|step| &mut step.next) {
             Some(Next::End(End::Transaction(ending))) => Some(ending),

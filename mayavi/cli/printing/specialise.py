@@ -44,14 +44,22 @@ def statistics_facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not (found["share"] or found["off"]):
         replayed = f"none of {found['calls']:,} calls: too few of each kind to be worth recording"
     facts = [("specialise", mode), ("replayed", replayed), ("paths", _paths(found))]
-    if mode == "check" and found["share"]:
-        facts.insert(2, ("checked", "each replayed call was interpreted too: no difference"))
+    if found["hits"]:
+        facts.insert(2, ("checked", _checks(found)))
+    if found.get("mismatches"):
+        facts.append(("mismatches", f"{found['mismatches']:,} recordings contradicted themselves and are not used"))
     if found["missed"]:
         facts.append(("misses", _misses(found)))
     if found["off"]:
         lines = [f"{each['call']}, {each['calls']:,} calls: {each['reason']}" for each in found["off"]]
         facts.append(("switched off", "\n".join(lines)))
     return facts
+
+
+def _checks(found: Mapping[str, Any]) -> str:
+    if found["mode"] == "check":
+        return "each replayed call was interpreted too: no difference"
+    return f"{found.get('checks', 0):,} of {found['hits']:,} replayed calls were interpreted too: no difference"
 
 
 def _paths(found: Mapping[str, Any]) -> str:

@@ -63,13 +63,14 @@ class ForkState:
     def specialise(self, mode: str) -> None:
         self._evm.specialise = chosen_specialise(mode)
 
-    def read_within(self, work: Specialised, *, counted: bool = True) -> None:
+    def read_within(self, work: Specialised, *, seed: int, counted: bool = True) -> None:
         """Use the mode of `work` for reads and sends, and count replays there.
 
-        With `on`, outputs of single calls are cached until the state changes. Counts cover all forks of a world, so set
-        `counted` for one of them only.
+        With `on`, outputs of single calls are cached until the state changes. Which replays are also interpreted follows
+        from `seed`. Counts cover all forks of a world, so set `counted` for one of them only.
         """
         self.specialise = work.mode
+        self._evm.seed_self_check(seed)
         self._remembers = work.mode == "on"
         if counted:
             work.watch(self, self._evm)

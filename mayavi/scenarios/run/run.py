@@ -121,7 +121,7 @@ def execute(
     with specialised(request.mode) as replayed:
         try:
             place, ready = (fork, False) if set_up is None else (set_up, True)
-            place.read_within(replayed)
+            place.read_within(replayed, seed=request.seed)
             simulation = build(request.scenario.config, place, request.seed, request.threads, is_set_up=ready)
         except BadScenario as error:
             raise request.scenario.blame(error) from error

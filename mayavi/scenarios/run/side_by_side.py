@@ -60,7 +60,7 @@ def execute_side_by_side(
         for request, buffer in zip(requests, buffers, strict=True):
             try:
                 copy = set_up()
-                copy.read_within(replayed, counted=not runners)
+                copy.read_within(replayed, seed=request.seed, counted=not runners)
                 copy.share_outcomes()
                 runners.append(_runner(request, fork, copy, buffer, portion))
             except Exception as error:

@@ -11,6 +11,7 @@ use revm::{
     context::{BlockEnv, TxEnv, result::ExecutionResult},
     primitives::{Bytes, TxKind, U256},
 };
+use serde::{Deserialize, Serialize};
 
 use super::{
     running::Words,
@@ -33,7 +34,8 @@ const SHORT: u64 = 4;
 const NO_CODE: u64 = 5;
 
 /// A call with holes in its data, and where to send it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "SavedTemplate", into = "SavedTemplate")]
 pub struct Template {
     pub to: Source,
     pub sender: Source,
@@ -43,6 +45,39 @@ pub struct Template {
     gas: u64,
     /// The same for the specialiser: holes with constants are filled.
     pub shape: Arc<Shape>,
+}
+
+/// A template as data.
+#[derive(Clone, Serialize, Deserialize)]
+struct SavedTemplate {
+    to: Source,
+    sender: Source,
+    value: Source,
+    data: Vec<u8>,
+    holes: Vec<(usize, Source)>,
+    gas: u64,
+}
+
+impl From<Template> for SavedTemplate {
+    fn from(template: Template) -> Self {
+        let Template { to, sender, value, data, holes, gas, .. } = template;
+        Self { to, sender, value, data, holes, gas }
+    }
+}
+
+impl From<SavedTemplate> for Template {
+    fn from(saved: SavedTemplate) -> Self {
+        let SavedTemplate { to, sender, value, data, holes, gas } = saved;
+        let (mut filled, mut open) = (data.clone(), Vec::new());
+        for (offset, source) in &holes {
+            let word = source.constant().unwrap_or_default();
+            filled[*offset..*offset + 32].copy_from_slice(&word.to_be_bytes::<32>());
+            if source.constant().is_none() {
+                open.push(*offset);
+            }
+        }
+        Self { shape: Arc::new(Shape::new(filled, open, gas)), to, sender, value, data, holes, gas }
+    }
 }
 
 /// A call of a program: sender, target, data, and the words of the data that registers fill.
@@ -80,24 +115,8 @@ impl PyTemplate {
         if let Some(pair) = filled.windows(2).find(|pair| pair[0].0 + 32 > pair[1].0) {
             return Err(PyValueError::new_err(format!("holes at bytes {} and {} overlap", pair[0].0, pair[1].0)));
         }
-        let mut filled_data = data.to_vec();
-        let mut open = Vec::new();
-        for (offset, source) in &filled {
-            let word = source.constant().unwrap_or_default();
-            filled_data[*offset..*offset + 32].copy_from_slice(&word.to_be_bytes::<32>());
-            if source.constant().is_none() {
-                open.push(*offset);
-            }
-        }
-        let inner = Template {
-            shape: Arc::new(Shape::new(filled_data, open, gas)),
-            to: owner.take(to)?,
-            sender: owner.take(sender)?,
-            value: owner.take(value)?,
-            data: data.to_vec(),
-            holes: filled,
-            gas,
-        };
+        let (to, sender, value) = (owner.take(to)?, owner.take(sender)?, owner.take(value)?);
+        let inner = SavedTemplate { to, sender, value, data: data.to_vec(), holes: filled, gas }.into();
         Ok(Self { inner, program: owner.0 })
     }
 }

@@ -6,6 +6,7 @@ use pyo3::{
     types::{PyBytes, PyString},
 };
 use revm::primitives::{Address, U256};
+use serde::{Deserialize, Serialize};
 
 use crate::convert::WordArg;
 
@@ -13,7 +14,7 @@ pub const ZERO: Word = Word::constant(U256::ZERO);
 pub const ONE: Word = Word::constant(U256::ONE);
 
 /// Where a word comes from when a row runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum Source {
     Constant(U256),
     Input(usize),

@@ -14,9 +14,10 @@ use super::{
     branches::{TreeCode, TreeDraft},
     device::{Barred, DeviceTree},
     growth::Growth,
+    running::Row,
 };
 use crate::specialise::{
-    Mode, Specialiser,
+    Difference, Mode, Specialiser, Task,
     compiler::{Order, compile},
     recorded::Recorded,
     sites::paths::{Paths, SavedPaths},
@@ -24,7 +25,7 @@ use crate::specialise::{
 use crate::{
     machine::Failure,
     rows::program::Program,
-    trace::{Fact, Values},
+    trace::{Fact, SavedTree, Values},
 };
 
 /// When a program is recorded. With its comparisons a recording costs as much as a hundred rows.
@@ -129,10 +130,25 @@ impl ProgramSite {
         self.growth.lock().unwrap_or_else(PoisonError::into_inner).done();
     }
 
-    pub fn wrong(&self, found: &str) -> Failure {
-        Failure::Internal(format!(
-            "a replayed program differs from its operations: {found}; please report this, and go on with specialise=off"
-        ))
+    /// Its paths as data; none where they were forgotten since.
+    pub fn tree(&self, generation: u64) -> Option<SavedTree> {
+        let paths = self.recorded.paths.read().unwrap_or_else(PoisonError::into_inner);
+        (generation == self.recorded.generation()).then(|| paths.tree.saved())
+    }
+
+    /// A replay that is not what the operations give: nothing recorded here is used again. Its state is added once the
+    /// run is taken back.
+    pub fn wrong(
+        &self,
+        all: &Specialiser,
+        program: &Program,
+        row: &Row<'_>,
+        found: String,
+        tree: Option<SavedTree>,
+    ) -> Failure {
+        self.recorded.counts.refuse();
+        let task = Task::Program { program: program.saved(), inputs: row.inputs.to_vec() };
+        Failure::Differs(Box::new(Difference::new(found, task, tree, (&all.settings, row.block))))
     }
 
     /// Whether hits save twice the time that recordings and following take, but for an allowance.

@@ -54,15 +54,14 @@ impl Whole {
             self.add(all, &mut paths, path, row, &mut before)?
         };
         recorded.weigh(all, &paths);
+        let tree = found.is_some().then(|| paths.tree.saved());
         drop(paths);
         recorded.counts.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Relaxed);
-        match found {
-            Some(found) if all.mode == Mode::Check => Err(site.wrong(&format!("while it was recorded, {found}"))),
-            Some(found) => {
-                recorded.counts.switch_off(&found);
-                Ok(())
-            }
-            None => Ok(()),
+        let Some(found) = found else { return Ok(()) };
+        recorded.counts.mismatched(&found);
+        match all.mode {
+            Mode::Check => Err(site.wrong(all, program, row, format!("while it was recorded, {found}"), tree)),
+            Mode::On => Ok(()),
         }
     }
 

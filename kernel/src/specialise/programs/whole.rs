@@ -169,17 +169,17 @@ impl Whole {
         let fresh = leaf.fresh.load(Relaxed) < COMPARED && leaf.fresh.fetch_add(1, Relaxed) < COMPARED;
         let replayed = began.map(|began| began.elapsed());
         let number = self.site.recorded.number(code.generation, leaf.step);
-        let compared = fresh || replayed.is_some() || all.mode == Mode::Check;
+        let compared = fresh || replayed.is_some() || runner.checked || all.mode == Mode::Check;
         let twin = if compared { Some(self.twin(runner, program, row, fresh, replayed)?) } else { None };
         leaf.keep(row, all, number, &room.words.words)?;
         runner.room = room;
         match twin.and_then(|mut twin| twin.difference(row)) {
-            Some(found) => Err(self.site.wrong(&found)),
+            Some(found) => Err(self.site.wrong(all, program, row, found, self.site.tree(code.generation))),
             None => Ok(true),
         }
     }
 
-    /// The row as its operations leave it: interpreted where `fresh`, otherwise by replays of its calls.
+    /// The row as its operations leave it: interpreted where `fresh` or checked, otherwise by replays of its calls.
     fn twin(
         &self,
         runner: &mut Runner<'_>,
@@ -189,7 +189,8 @@ impl Whole {
         replayed: Option<Duration>,
     ) -> Result<Twin, Failure> {
         let (mut twin, began) = (Twin::of(row), Instant::now());
-        let interpreted = fresh && runner.all.mode == Mode::On;
+        let interpreted = (fresh || runner.checked) && runner.all.mode == Mode::On;
+        self.site.recorded.counts.checked();
         twin.operate(program, row, (!interpreted).then_some(&mut *runner))?;
         if let Some(replayed) = replayed.filter(|_| runner.all.mode == Mode::On && !interpreted) {
             self.site.recorded.counts.time(replayed, began.elapsed());
@@ -221,12 +222,12 @@ impl Whole {
                     known.compared.load(Relaxed) < COMPARED && known.compared.fetch_add(1, Relaxed) < COMPARED
                 };
                 let fresh = paths.known.get(&step).is_some_and(seldom);
-                let compared = fresh || all.mode == Mode::Check;
+                let compared = fresh || runner.checked || all.mode == Mode::Check;
                 let twin = if compared { Some(self.twin(runner, program, row, fresh, None)?) } else { None };
                 row.keep(all, (recorded.number(recorded.generation(), step), ending), &values, &mut self.text)?;
                 recorded.give_values(values);
                 match twin.and_then(|mut twin| twin.difference(row)) {
-                    Some(found) => Err(site.wrong(&found)),
+                    Some(found) => Err(site.wrong(all, program, row, found, Some(paths.tree.saved()))),
                     None => Ok(()),
                 }
             }

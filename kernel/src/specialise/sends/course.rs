@@ -2,7 +2,7 @@
 
 use revm::{
     context::result::{ExecutionResult, Output, ResultGas, SuccessReason},
-    primitives::{B256, Bytes, Log, LogData, U256, hex},
+    primitives::{B256, Bytes, Log, LogData, U256},
     state::EvmState,
 };
 
@@ -11,11 +11,14 @@ use super::{
     Fees, Sending, Sends, Site,
     sight::Sight,
 };
-use crate::specialise::sites::compare::{difference, logs_differ};
+use crate::specialise::{
+    CallTask, Difference, Inputs, Task,
+    sites::compare::{difference, logs_differ},
+};
 use crate::{
     machine::{Failure, Machine},
     storage::database::{Miss, RowDatabase},
-    trace::{DataGas, Ending, Values},
+    trace::{DataGas, Ending, Tree, Values},
 };
 
 pub struct Course<'a> {
@@ -91,15 +94,13 @@ impl Course<'_> {
         Ok(())
     }
 
-    pub fn wrong(&self, found: &str) -> Failure {
-        let tx = self.sending.tx;
-        Failure::Internal(format!(
-            "a replayed transaction differs from the interpreted one: {found}: {} from {} with {}; please report this, \
-             and go on with specialise=off",
-            self.site.key.to,
-            tx.caller,
-            hex::encode(&tx.data)
-        ))
+    /// A replay that is not what the interpreter gives: the site is the interpreter's from now on.
+    pub fn wrong(&mut self, found: &str, tree: &Tree) -> Failure {
+        self.site.counts.refuse();
+        let task = Task::Call(CallTask::of(self.sending.tx, Inputs::WordsAndSender(self.site.holes.clone())));
+        let against = (&self.sending.settings, self.sending.block);
+        let difference = Difference::new(found.to_string(), task, Some(tree.saved()), against);
+        Failure::Differs(Box::new(difference.in_machine(self.machine)))
     }
 }
 

@@ -23,14 +23,18 @@ impl Fees {
     pub fn of(database: &mut RowDatabase, sending: &Sending<'_>) -> Result<Option<Self>, Miss> {
         let Sending { tx, block, settings, .. } = sending;
         let (sender, beneficiary) = (tx.caller, block.beneficiary);
-        if !settings.rules.charge_fees {
+        let rules = settings.rules;
+        let Some(most) = tx.gas_price.checked_mul(u128::from(tx.gas_limit)) else { return Ok(None) };
+        let asked = most > 0 && (rules.charge_fees || rules.check_balance);
+        if asked && database.basic(sender)?.unwrap_or_default().balance < U256::from(most) {
+            return Ok(None);
+        }
+        if !rules.charge_fees {
             return Ok(Some(Self { sender, beneficiary, price: 0, tip: 0 }));
         }
         let base = u128::from(block.basefee);
         let price = tx.gas_priority_fee.map_or(tx.gas_price, |tip| tx.gas_price.min(base.saturating_add(tip)));
-        let Some(most) = tx.gas_price.checked_mul(u128::from(tx.gas_limit)) else { return Ok(None) };
-        let affordable = most == 0 || database.basic(sender)?.unwrap_or_default().balance >= U256::from(most);
-        Ok(affordable.then_some(Self { sender, beneficiary, price, tip: price.saturating_sub(base) }))
+        Ok(Some(Self { sender, beneficiary, price, tip: price.saturating_sub(base) }))
     }
 
     /// What the sender pays and the beneficiary gets for so much gas.

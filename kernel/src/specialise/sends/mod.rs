@@ -95,6 +95,8 @@ pub struct Sending<'a> {
     pub block: &'a BlockEnv,
     pub settings: Settings,
     pub mode: Mode,
+    /// Whether it is interpreted too if it is replayed.
+    pub checked: bool,
 }
 
 impl Sending<'_> {

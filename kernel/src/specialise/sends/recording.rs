@@ -55,9 +55,9 @@ impl Paths {
         let counts = &course.site.counts;
         if self.ground.rely(&folded, &mut course.sight().reader) {
             if let Some(found) = self.add(course, path, (&result, &state))? {
-                counts.switch_off(&found);
+                counts.mismatched(&found);
                 if course.sending.mode == Mode::Check {
-                    return Err(course.wrong(&format!("while it was recorded, {found}")));
+                    return Err(course.wrong(&format!("while it was recorded, {found}"), &self.tree));
                 }
                 self.forget();
             }

@@ -92,12 +92,12 @@ impl Paths {
     fn replayed(&mut self, course: &mut Course<'_>, step: usize, began: Instant) -> Result<ExecutionResult, Failure> {
         let Self { tree, known, values, .. } = self;
         let End::Transaction(ending) = tree.end(step) else {
-            return Err(course.wrong("its path has no end"));
+            return Err(course.wrong("its path has no end", tree));
         };
         let known = known.entry(step).or_default();
         let mut sight = course.sight();
         if ending.success && !known.logs.iter().all(|node| tree.graph.evaluate(*node, values, &mut sight).is_ok()) {
-            return Err(course.wrong("a log cannot be read"));
+            return Err(course.wrong("a log cannot be read", tree));
         }
         let result = course.result(ending, values);
         let replaying = began.elapsed();
@@ -105,14 +105,15 @@ impl Paths {
         counts.hits.fetch_add(1, Relaxed);
         let seldom = known.compared < COMPARED;
         known.compared += u32::from(seldom);
-        if seldom || course.sending.mode == Mode::Check || counts.is_timed() {
+        if seldom || course.sending.checked || course.sending.mode == Mode::Check || counts.is_timed() {
+            counts.checked();
             let began = Instant::now();
             let (interpreted, state) = course.machine.run(course.sending.tx.clone())?;
             if course.sending.mode == Mode::On {
                 counts.time(replaying, began.elapsed());
             }
             if let Some(found) = course.difference(ending, values, &result, (&interpreted, &state))? {
-                return Err(course.wrong(&found));
+                return Err(course.wrong(&found, tree));
             }
         }
         course.keep(ending, values, result.tx_gas_used())?;

@@ -25,11 +25,12 @@ use super::{
     show::SiteShown,
 };
 use crate::specialise::{
-    Answer, Call, Fault, Mode, Specialiser, recorded::Recorded, row::keep, statistics::SiteStatistics,
+    Answer, Call, CallTask, Difference, Fault, Inputs, Mode, Specialiser, Task, recorded::Recorded, row::keep,
+    statistics::SiteStatistics,
 };
 use crate::{
     machine::{Failure, Machine},
-    trace::{DataGas, End, Ending, Fact, Recorder, Replay, Values},
+    trace::{DataGas, End, Ending, Fact, Recorder, Replay, SavedTree, Values},
 };
 
 /// When a site records.
@@ -95,7 +96,7 @@ impl Site {
         self.tariff.of(call.holes)
     }
 
-    /// Interpret a replayed call too, before it is kept. A difference is an error.
+    /// Interpret a replayed call too, before it is kept: what differs, in words.
     #[allow(clippy::too_many_arguments)]
     pub fn verify(
         &self,
@@ -106,17 +107,21 @@ impl Site {
         tx: TxEnv,
         replayed: Option<Duration>,
         logs: impl FnOnce(&ExecutionResult, &mut Machine) -> Option<String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<String>, Failure> {
+        self.recorded.counts.checked();
         let began = Instant::now();
         let (result, state) = machine.run(tx)?;
         if let Some(replayed) = replayed.filter(|_| all.mode == Mode::On) {
             self.recorded.counts.time(replayed, began.elapsed());
         }
         let found = difference(ending, values, gas, (&result, &state), call.sender);
-        match found.or_else(|| logs(&result, machine)) {
-            Some(found) => Err(self.wrong(&found, call)),
-            None => Ok(()),
-        }
+        Ok(found.or_else(|| logs(&result, machine)))
+    }
+
+    /// Its paths as data; none where they were forgotten since.
+    pub fn tree(&self, generation: u64) -> Option<SavedTree> {
+        let paths = self.recorded.paths.read().unwrap_or_else(PoisonError::into_inner);
+        (generation == self.recorded.generation()).then(|| paths.tree.saved())
     }
 
     /// What differs between the logs of a path and those of the interpreter. A path that is forgotten has none to compare.
@@ -162,7 +167,7 @@ impl Site {
         machine: &mut Machine,
         block: &BlockEnv,
         call: &Call<'_>,
-        began: Option<Instant>,
+        (began, checked): (Option<Instant>, bool),
         tx: impl FnOnce() -> Result<TxEnv, Failure>,
     ) -> Result<Answer, Failure> {
         let calls = self.recorded.counts.calls.fetch_add(1, Relaxed) + 1;
@@ -183,10 +188,14 @@ impl Site {
                 self.recorded.counts.hits.fetch_add(1, Relaxed);
                 let gas = ending.gas.used(&values, &all.params, data, ending.success);
                 let replayed = began.map(|began| began.elapsed());
-                if replayed.is_some() || self.is_compared(all, &paths, step) {
-                    self.verify(all, machine, call, (ending, &values, gas), tx()?, replayed, |result, machine| {
+                if replayed.is_some() || checked || self.is_compared(all, &paths, step) {
+                    let end = (&**ending, &values, gas);
+                    let found = self.verify(all, machine, call, end, tx()?, replayed, |result, machine| {
                         self.logs_of_path_differ(all, &paths, step, result, machine, block, call)
                     })?;
+                    if let Some(found) = found {
+                        return Err(self.wrong(all, machine, block, call, found, Some(paths.tree.saved())));
+                    }
                 }
                 let output = values.write(&ending.output);
                 let (success, code_ran) = (ending.success, ending.ran);
@@ -228,13 +237,26 @@ impl Site {
         all.mode == Mode::Check || paths.known.get(&step).is_some_and(|path| seldom(&path.compared))
     }
 
-    fn wrong(&self, found: &str, call: &Call<'_>) -> Failure {
-        let selector = revm::primitives::hex::encode(self.selector);
-        Failure::Internal(format!(
-            "a replayed call of {} (selector {selector}, sender {}, words {:?}) differs from the interpreted one: \
-             {found}; please report this, and go on with specialise=off",
-            self.to, self.sender, call.holes
-        ))
+    /// A replay that is not what the interpreter gives: nothing recorded here is used again.
+    pub fn wrong(
+        &self,
+        all: &Specialiser,
+        machine: &mut Machine,
+        block: &BlockEnv,
+        call: &Call<'_>,
+        found: String,
+        tree: Option<SavedTree>,
+    ) -> Failure {
+        self.recorded.counts.refuse();
+        let mut data = call.shape.data.clone();
+        for (at, word) in self.holes.iter().zip(call.holes) {
+            data[*at..*at + 32].copy_from_slice(&word.to_be_bytes::<32>());
+        }
+        let (to, sender, gas) = (self.to, self.sender, call.shape.gas);
+        let inputs = Inputs::Words(self.holes.clone());
+        let task = Task::Call(CallTask { to, sender, data, gas, gas_price: 0, priority_fee: None, inputs });
+        let difference = Difference::new(found, task, tree, (&all.settings, block));
+        Failure::Differs(Box::new(difference.in_machine(machine)))
     }
 
     fn may_record(&self, mode: Mode, calls: u64) -> bool {
@@ -339,12 +361,13 @@ impl Site {
             }
         };
         let Some(found) = found else { return Ok(()) };
+        self.recorded.counts.mismatched(&found);
         match all.mode {
-            Mode::Check => Err(self.wrong(&format!("while it was recorded, {found}"), call)),
-            Mode::On => {
-                self.recorded.counts.switch_off(&found);
-                Ok(())
+            Mode::Check => {
+                let found = format!("while it was recorded, {found}");
+                Err(self.wrong(all, machine, block, call, found, Some(paths.tree.saved())))
             }
+            Mode::On => Ok(()),
         }
     }
 

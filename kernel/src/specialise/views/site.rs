@@ -164,8 +164,8 @@ impl Paths {
             [&counts.hits, &counts.native].into_iter().for_each(|all| _ = all.fetch_add(count as u64, Relaxed));
             course.effort.replayed += count;
             for (call, output) in answers.each() {
-                if course.is_compared(known) {
-                    course.compare(call, output)?;
+                if course.is_compared(known, call) {
+                    course.compare(call, output, &self.tree)?;
                 }
             }
             outcomes.answers.push(answers);
@@ -219,8 +219,8 @@ impl Paths {
                 let output = self.values.write(text);
                 if let Some(path) = self.by_step.get(&step).copied() {
                     self.walked(course, path);
-                    if course.is_compared(&mut self.known[path]) {
-                        course.compare(call, &output)?;
+                    if course.is_compared(&mut self.known[path], call) {
+                        course.compare(call, &output, &self.tree)?;
                     }
                 }
                 Ok(Outcome::Output(output.into()))

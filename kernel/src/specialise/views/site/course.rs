@@ -1,7 +1,5 @@
 //! One batch of views on its way.
 
-use revm::primitives::hex;
-
 use super::{
     super::{Ground, Site, Views, reader::Reader},
     warming::Known,
@@ -9,7 +7,8 @@ use super::{
 use crate::{
     batch::{Batch, Effort, Outcome},
     machine::{Failure, Machine},
-    specialise::Mode,
+    specialise::{CallTask, Difference, Inputs, Task},
+    trace::Tree,
 };
 
 /// First hits of each path, and of each code, that are also interpreted, whatever the mode.
@@ -38,25 +37,28 @@ impl Course<'_, '_> {
     }
 
     /// Whether a hit is to be interpreted too.
-    pub fn is_compared(&self, known: &mut Known) -> bool {
+    pub fn is_compared(&self, known: &mut Known, call: usize) -> bool {
         let seldom = known.compared < COMPARED;
         known.compared += u32::from(seldom);
-        seldom || self.ground.mode == Mode::Check || self.batch.verify || self.site.counts.is_timed()
+        seldom || self.batch.is_checked(call) || self.site.counts.is_timed()
     }
 
-    pub fn compare(&mut self, call: usize, replayed: &[u8]) -> Result<(), Failure> {
+    /// Interpret a replayed call too. A difference is an error.
+    pub fn compare(&mut self, call: usize, replayed: &[u8], tree: &Tree) -> Result<(), Failure> {
+        self.site.counts.checked();
         match self.interpret(call)? {
             Outcome::Output(output) if *output == *replayed => Ok(()),
-            _ => Err(self.wrong(call, "another output")),
+            _ => Err(self.wrong(call, "another output", tree)),
         }
     }
 
-    pub fn wrong(&self, call: usize, found: &str) -> Failure {
-        Failure::Internal(format!(
-            "a replayed call differs from the interpreted one: {found}: {} with {}; please report this, and go on with \
-             specialise=off",
-            self.batch.to,
-            hex::encode(self.batch.datas[call])
-        ))
+    /// A replay that is not what the interpreter gives: the site is the interpreter's from now on.
+    pub fn wrong(&mut self, call: usize, found: &str, tree: &Tree) -> Failure {
+        self.site.counts.refuse();
+        let tx = self.batch.transaction(self.batch.datas[call]);
+        let task = Task::Call(CallTask::of(&tx, Inputs::Words(self.site.holes.clone())));
+        let against = (self.ground.settings, self.ground.block);
+        let difference = Difference::new(found.to_string(), task, Some(tree.saved()), against);
+        Failure::Differs(Box::new(difference.in_machine(self.machine)))
     }
 }

@@ -49,9 +49,9 @@ impl Paths {
         if self.ground.rely(&folded, &mut course.reader) {
             let found = self.add(course, call, path, output);
             if let Some(found) = found {
-                counts.switch_off(found);
+                counts.mismatched(found);
                 if course.ground.mode == Mode::Check {
-                    return Err(course.wrong(call, &format!("while it was recorded, {found}")));
+                    return Err(course.wrong(call, &format!("while it was recorded, {found}"), &self.tree));
                 }
                 self.forget();
             }
