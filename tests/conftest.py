@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from mayavi import _kernel
 from tests.command_server import CommandServer, needs_frameworks
 from tests.missing import skip_or_fail
 from tests.own_code import OwnCode
@@ -71,6 +72,15 @@ def pytest_collection_finish() -> None:
     for logger in logging.root.manager.loggerDict.values():
         if isinstance(logger, logging.Logger):
             logger.propagate = True  # pytest would attach itself to forty loggers of torch and Ray, six times a test
+
+
+@pytest.fixture(autouse=True)
+def no_recording_contradicts_itself(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A run goes on after such a recording, which is a fault of the kernel all the same."""
+    before = _kernel.recording_mismatches()
+    yield
+    if "spoils_recordings" not in request.keywords:
+        assert _kernel.recording_mismatches() == before
 
 
 @pytest.hookimpl(trylast=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mayavi import _kernel
-from mayavi.errors import UsageError
+from mayavi.errors import ReplayDiffers, UsageError
 from mayavi.evm.fleet import SUCCESS, Fleet, Program, Template
 from mayavi.evm.fork import Fork
 from mayavi.evm.specialise import SPECIALISE
@@ -215,7 +215,7 @@ def test_a_dropped_guard_is_found() -> None:
     made = program()
     fleet = Fleet(fork, ROWS, specialise="off")
     words = [fleet._words(made, each, ROWS) for each in steps]
-    with pytest.raises(RuntimeError, match="differs from the interpreted one"):
+    with pytest.raises(ReplayDiffers, match="differs from the interpreted one"):
         _ = [kernel.run(made, each, 1) for each in words]
 
 

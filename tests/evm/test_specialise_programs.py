@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mayavi import _kernel
-from mayavi.errors import UsageError
+from mayavi.errors import ReplayDiffers, UsageError
 from mayavi.evm.fleet import Fleet, Program, Template
 from mayavi.evm.path_cache import PathCache
 from mayavi.evm.words import to_words
@@ -196,26 +196,30 @@ def test_the_next_process_takes_paths_from_the_cache(tmp_path: Path) -> None:
 def test_a_fault_from_the_cache_is_found(tmp_path: Path) -> None:
     fork = world(CONTRACTS["branches"])
     cache = PathCache(fork.digest(), tmp_path)
-    recorder = Fleet(fork, ROWS, specialise="on", cache=cache)
+    recorder = Fleet(fork, ROWS, specialise="on")
     recorder._fleet = _kernel.Fleet(fork._evm, ROWS, "on", "program guard")
-    with suppress(RuntimeError):
-        course(recorder, 40)
-    recorder.save_paths()
+    made, rng, kept = step_program(), np.random.default_rng(1), b""
+    with suppress(ReplayDiffers):
+        for _ in range(40):
+            recorder.run(made, threads=1, **drawn(rng))
+            kept = recorder._fleet.save_paths() or b""
+    cache.write(kept)
     warm = Fleet(fork, ROWS, specialise="check", cache=cache)
-    with pytest.raises(RuntimeError, match="a replayed program differs from its operations"):
+    with pytest.raises(ReplayDiffers, match="the replayed step"):
         [course(warm, 40, seed=seed) for seed in range(5)]
 
 
 FAULTS = {"program guard": "branches", "program write": "branches", "program gas": "writes any slot"}
 
 
+@pytest.mark.spoils_recordings
 @pytest.mark.parametrize(("fault", "name"), FAULTS.items())
 def test_a_fault_in_a_recorded_program_is_found(fault: str, name: str) -> None:
     fork, made, rng = world(CONTRACTS[name]), step_program(), np.random.default_rng(3)
     kernel = _kernel.Fleet(fork._evm, ROWS, "check", fault)
     plain = Fleet(fork, ROWS, specialise="off")
     words = [plain._words(made, drawn(rng), ROWS) for _ in range(40)]
-    with pytest.raises(RuntimeError, match="a replayed program differs from its operations"):
+    with pytest.raises(ReplayDiffers, match="the replayed step"):
         _ = [kernel.run(made, each, 1) for each in words]
 
 

@@ -66,8 +66,8 @@ class ForkState:
     def read_within(self, work: Specialised, *, seed: int, counted: bool = True) -> None:
         """Use the mode of `work` for reads and sends, and count replays there.
 
-        With `on`, outputs of single calls are cached until the state changes. Which replays are also interpreted follows
-        from `seed`. Counts cover all forks of a world, so set `counted` for one of them only.
+        With `on`, outputs of single calls are cached until the state changes. `seed` decides which replays are also
+        interpreted. Counts cover all forks of a world, so set `counted` for one of them only.
         """
         self.specialise = work.mode
         self._evm.seed_self_check(seed)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from mayavi import Fork
+from mayavi.errors import ReplayDiffers
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.receipt import Receipt
 from tests.evm.assembler import assemble
@@ -146,5 +147,5 @@ def test_forks_of_a_world_share_paths() -> None:
 def test_a_lost_guard_is_found() -> None:
     fork = world("check")
     fork._evm.seed_fault()
-    with pytest.raises(RuntimeError, match="differs from the interpreted one"):
+    with pytest.raises(ReplayDiffers, match="differs from the interpreted one"):
         play(fork)

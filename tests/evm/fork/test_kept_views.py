@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mayavi import Fork
-from mayavi.errors import UsageError
+from mayavi.errors import ReplayDiffers, UsageError
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.specialise import SPECIALISE
 from tests.evm.assembler import assemble, returning
@@ -216,7 +216,7 @@ def test_a_lost_guard_is_found() -> None:
     fork = world()
     fork.specialise = "check"
     fork._evm.seed_fault()
-    with pytest.raises(RuntimeError, match="differs from the interpreted one"):
+    with pytest.raises(ReplayDiffers, match="differs from the interpreted one"):
         warm(fork)
 
 
