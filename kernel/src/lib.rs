@@ -9,6 +9,7 @@ mod columns;
 mod convert;
 mod device;
 mod evm;
+mod faults;
 mod hashes;
 mod inspector;
 mod machine;
@@ -122,6 +123,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evm::call_each, module)?)?;
     module.add_function(wrap_pyfunction!(specialise::reproduction::reproduce_difference, module)?)?;
     module.add_function(wrap_pyfunction!(specialise::reproduction::recording_mismatches, module)?)?;
+    module.add_function(wrap_pyfunction!(faults::faults, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_seeds, module)?)?;
     module.add_function(wrap_pyfunction!(seeding::stream_words, module)?)?;
     #[cfg(feature = "bench")]

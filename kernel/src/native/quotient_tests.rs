@@ -2,6 +2,8 @@
 
 use revm::{bytecode::opcode as op, primitives::U256};
 
+use crate::faults::Fault;
+
 use super::{
     lowering::{limbs::Instruction, lower::lower},
     processor::{
@@ -10,7 +12,6 @@ use super::{
     },
     samples::Samples,
     ssa::{
-        faults::Fault,
         ir::{Builder, Condition, Function, Node, NodeId},
         plan::Plan,
         range::mask,

@@ -2,6 +2,8 @@
 
 use revm::primitives::U256;
 
+use crate::faults::Fault;
+
 use super::{
     lowering::{
         limbs::Target,
@@ -15,7 +17,6 @@ use super::{
     samples::{PURE, Samples},
     ssa::{
         dump::plan_text,
-        faults::Fault,
         ir::{Condition, Function, Guard, Node},
         likely::likely_bounds,
         plan::{Likely, Plan},
@@ -238,7 +239,7 @@ fn guards_of_width_refuse_rows_but_change_no_result() {
 
 #[test]
 fn every_deliberate_mistake_is_noticed() {
-    for fault in Fault::ALL {
+    for fault in Fault::OF_FUNCTIONS {
         let noticed = (0..3_000).any(|seed| {
             let case = case(seed, 5, 2 + seed as usize % 30, 40);
             Fault::during(Some(fault), || difference(&case, Backend::Machine, &[])).is_some()

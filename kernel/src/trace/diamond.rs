@@ -18,6 +18,8 @@ use revm::{
     primitives::{U256, hardfork::SpecId},
 };
 
+use crate::faults::Fault;
+
 use super::{
     arithmetic::operands,
     course::{Course, Unmodelled},
@@ -150,14 +152,14 @@ impl Course<'_> {
             match opcode {
                 op::JUMPDEST => {}
                 op::POP if words.pop().is_some() => {}
-                op::PUSH0..=op::PUSH32 if words.len() < STACK_LIMIT => {
+                op::PUSH0..=op::PUSH32 if has_room(&words) => {
                     let length = usize::from(opcode - op::PUSH0);
                     let Some(immediate) = code.get(at..at + length) else { break };
                     words.push(Item::Node(self.graph.constant(U256::from_be_slice(immediate))));
                     at += length;
                 }
                 op::DUP1..=op::DUP16 => match words.len().checked_sub(usize::from(opcode - op::DUP1) + 1) {
-                    Some(from) if words.len() < STACK_LIMIT => words.push(words[from]),
+                    Some(from) if has_room(&words) => words.push(words[from]),
                     _ => break,
                 },
                 op::SWAP1..=op::SWAP16 => match words.len().checked_sub(usize::from(opcode - op::SWAP1) + 2) {
@@ -194,14 +196,20 @@ impl Course<'_> {
     }
 }
 
+/// Whether a word may be pushed.
+fn has_room(words: &[Item]) -> bool {
+    words.len() < STACK_LIMIT || Fault::StackLimit.is_on()
+}
+
 /// Whether the hard fork has an instruction. Those of a way that are not named have always been there.
 fn is_active(opcode: u8, spec: SpecId) -> bool {
-    spec.is_enabled_in(match opcode {
-        op::SHL | op::SHR | op::SAR => SpecId::PETERSBURG,
-        op::PUSH0 => SpecId::SHANGHAI,
-        op::CLZ => SpecId::OSAKA,
-        _ => SpecId::FRONTIER,
-    })
+    Fault::InactiveOpcode.is_on()
+        || spec.is_enabled_in(match opcode {
+            op::SHL | op::SHR | op::SAR => SpecId::PETERSBURG,
+            op::PUSH0 => SpecId::SHANGHAI,
+            op::CLZ => SpecId::OSAKA,
+            _ => SpecId::FRONTIER,
+        })
 }
 
 fn is_destination(interpreter: &Interpreter, at: usize) -> bool {

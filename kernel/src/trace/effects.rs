@@ -9,6 +9,8 @@ use revm::{
     primitives::{Address, HashMap, HashSet, U256},
 };
 
+use crate::faults::Fault;
+
 use super::{
     course::{Course, Step, Unmodelled},
     diamond::Choice,
@@ -97,7 +99,9 @@ impl<'a> Effects<'a> {
 
     /// The next transaction of the same row: slots stay as they are, all else begins anew.
     pub fn next_transaction(&mut self) {
-        self.transient.clear();
+        if !Fault::TransientSurvives.is_on() {
+            self.transient.clear();
+        }
         self.journal.clear();
         self.begun.clear();
         self.stores.clear();
@@ -140,6 +144,7 @@ impl<'a> Effects<'a> {
     pub fn undo(&mut self, to: Checkpoint) {
         for change in self.journal.drain(to.journal..).rev() {
             match change {
+                Change::Slot(..) if Fault::RevertKeepsWrites.is_on() => {}
                 Change::Slot(place, before) => {
                     if let Some(cell) = self.cells.get_mut(&place) {
                         cell.current = before;
@@ -314,7 +319,7 @@ impl<'a> Course<'a> {
         }
         // One after the other, always in the same order: paths that part do so at the same question.
         for (other_value, other) in known {
-            if self.surely_differ(key, other) {
+            if self.surely_differ(key, other) || Fault::SlotsAlias.is_on() && value != other_value {
                 continue;
             }
             self.require_equality(key, other, value == other_value)?;

@@ -6,6 +6,8 @@ use revm::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::faults::Fault;
+
 use super::{
     diamond::Choice,
     graph::{Node, Text},
@@ -63,7 +65,7 @@ impl PathGas {
         let (mut spent, mut refund) = (0, 0);
         for store in &self.stores {
             let result = SStoreResult {
-                original_value: values.get(store.original),
+                original_value: values.get(if Fault::StoreClass.is_on() { store.present } else { store.original }),
                 present_value: values.get(store.present),
                 new_value: values.get(store.new),
             };

@@ -4,6 +4,8 @@
 
 use revm::{bytecode::opcode as op, context_interface::cfg::GasParams, primitives::U256};
 
+use crate::faults::Fault;
+
 use super::{
     arithmetic::compute,
     course::Course,
@@ -65,7 +67,8 @@ impl Course<'_> {
         }
         let all = self.total(&spent);
         let used = self.less_refund(all, &spent, &refund, &taken_back, bill.params.max_refund_quotient());
-        let refunded = match refund.fixed + refund.most {
+        let refunds = if Fault::FloorForgotten.is_on() { 0 } else { refund.fixed };
+        let refunded = match refunds + refund.most {
             0 => 0,
             _ => spent.fixed / bill.params.max_refund_quotient(),
         };
@@ -133,7 +136,7 @@ impl Course<'_> {
             let zero = self.number(0);
             due = self.choose(positive, difference, zero);
         }
-        if refund.fixed + refund.most > spent.fixed / quotient {
+        if refund.fixed + refund.most > spent.fixed / quotient && !Fault::RefundUncapped.is_on() {
             let quotient = self.number(quotient);
             let cap = self.on(op::DIV, all, quotient);
             let within = self.on(op::LT, due, cap);

@@ -11,6 +11,8 @@ use revm::{
     primitives::U256,
 };
 
+use crate::faults::Fault;
+
 use super::{
     arithmetic::operands,
     course::{Course, Step, Unmodelled},
@@ -259,7 +261,7 @@ impl Course<'_> {
 
     fn call(&mut self, frame: &mut Frame, opcode: u8, stack: &[U256]) -> Step {
         let (gas, to) = (self.operand(frame, 0)?, self.operand(frame, 1)?);
-        if gas != Origin::Gas {
+        if gas != Origin::Gas && !Fault::CallGasNotRequired.is_on() {
             self.require(gas, peek(stack, 0))?;
         }
         self.require(to, peek(stack, 1))?;

@@ -176,7 +176,7 @@ impl<'a> ProgramRecorder<'a> {
         let course = self.recorder.course;
         let Some(effects) = course.effects.as_ref().filter(|_| outputs.is_some()) else {
             let folded = course.effects.map(|effects| effects.folded).unwrap_or_default();
-            return (Path { guards: course.guards, origins: course.origins, end: End::Interpret }, folded);
+            return (Path::new(course.guards, course.origins, End::Interpret), folded);
         };
         let mut output = Text { bytes: vec![0; 32 * words.len()], parts: Vec::new() };
         for (place, (node, _)) in words.iter().enumerate() {
@@ -197,7 +197,7 @@ impl<'a> ProgramRecorder<'a> {
             nonces: self.nonces.into_iter().collect(),
         };
         let folded = effects.folded.clone();
-        (Path { guards: course.guards, origins: course.origins, end: End::Transaction(Box::new(ending)) }, folded)
+        (Path::new(course.guards, course.origins, End::Transaction(Box::new(ending))), folded)
     }
 }
 

@@ -14,6 +14,8 @@ use revm::{
     primitives::{Address, HashSet, U256, address},
 };
 
+use crate::faults::Fault;
+
 use super::{
     course::{Course, Step, Unmodelled},
     effects::{Before, Checkpoint, Effects},
@@ -100,7 +102,7 @@ impl<'a> Recorder<'a> {
         if !commit && let Some(effects) = &mut self.course.effects {
             effects.undo(Checkpoint::default());
         }
-        if self.ended || self.least_gas <= self.course.gas_varies {
+        if self.ended || self.may_run_out() {
             return Err(Unmodelled);
         }
         self.output.take().ok_or(Unmodelled)
@@ -127,6 +129,11 @@ impl<'a> Recorder<'a> {
         recorder
     }
 
+    /// Whether another call of the path may not have gas enough.
+    fn may_run_out(&self) -> bool {
+        self.least_gas <= self.course.gas_varies && !Fault::GasToSpare.is_on()
+    }
+
     fn over(course: Course<'a>, calldata: Bytes) -> Self {
         Self { course, frames: Vec::new(), calldata, ended: false, least_gas: u64::MAX, output: None, spent: 0 }
     }
@@ -134,12 +141,12 @@ impl<'a> Recorder<'a> {
     /// The recording, completed with the call's output; `None` if the recording failed.
     pub fn finish(self, output: Option<&[u8]>) -> Path {
         let end = match (output, &self.output) {
-            (Some(bytes), Some(origins)) if !self.ended && self.least_gas > self.course.gas_varies => {
+            (Some(bytes), Some(origins)) if !self.ended && !self.may_run_out() => {
                 End::Output(origins.text(bytes, &self.course))
             }
             _ => End::Interpret,
         };
-        Path { guards: self.course.guards, origins: self.course.origins, end }
+        Path::new(self.course.guards, self.course.origins, end)
     }
 
     /// The recording of a transaction, and what it has taken for constant.
@@ -148,7 +155,7 @@ impl<'a> Recorder<'a> {
         let folded = effects.as_ref().map(|effects| effects.folded.clone()).unwrap_or_default();
         let end = effects.and_then(|effects| self.ending(effects, result, touched));
         let end = end.map_or(End::Interpret, |ending| End::Transaction(Box::new(ending)));
-        (Path { guards: self.course.guards, origins: self.course.origins, end }, folded)
+        (Path::new(self.course.guards, self.course.origins, end), folded)
     }
 
     fn ending(&self, effects: Effects<'_>, result: &ExecutionResult, touched: Vec<Address>) -> Option<Ending> {
@@ -157,7 +164,7 @@ impl<'a> Recorder<'a> {
             ExecutionResult::Revert { output, .. } => (false, output),
             ExecutionResult::Halt { .. } => return None,
         };
-        if self.ended || self.least_gas <= self.course.gas_varies {
+        if self.ended || self.may_run_out() {
             return None;
         }
         let output = self.output.as_ref()?.text(bytes, &self.course);

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use revm::primitives::{Address, U256};
 use serde::{Deserialize, Serialize};
 
+use crate::faults::Fault;
+
 use super::{
     ending::Ending,
     graph::{Graph, Node, Text},
@@ -64,6 +66,15 @@ pub struct Path {
     pub guards: Vec<(Guard, U256)>,
     pub origins: Origins,
     pub end: End,
+}
+
+impl Path {
+    pub fn new(mut guards: Vec<(Guard, U256)>, origins: Origins, end: End) -> Self {
+        if Fault::PathGuardDropped.is_on() {
+            guards.pop();
+        }
+        Self { guards, origins, end }
+    }
 }
 
 /// The next computation, and the branches after it.

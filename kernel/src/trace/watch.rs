@@ -14,6 +14,8 @@ use revm::{
     state::EvmState,
 };
 
+use crate::faults::Fault;
+
 /// Something that is equal in all rows until one of them changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Fact {
@@ -35,6 +37,23 @@ struct Noted {
     relied_on: HashMap<Fact, Vec<Stale>>,
 }
 
+impl Noted {
+    fn has_changed(&self, fact: &Fact) -> bool {
+        self.changed.contains(fact) && !(Fault::WrittenFolded.is_on() && matches!(fact, Fact::Slot(..)))
+    }
+}
+
+impl Fact {
+    /// Whether a change of it is overlooked.
+    fn is_overlooked(&self) -> bool {
+        match self {
+            Self::Slot(..) => false,
+            Self::Code(_) => Fault::CodeChange.is_on(),
+            Self::Storage(_) => Fault::ClearedStorage.is_on(),
+        }
+    }
+}
+
 /// Which facts have changed, and who relies on those that have not.
 #[derive(Default)]
 pub struct Watch(RwLock<Noted>);
@@ -46,7 +65,7 @@ impl Watch {
 
     pub fn is_constant(&self, fact: &Fact) -> bool {
         let noted = self.read();
-        noted.changed.len() < MOST_FACTS && !noted.changed.contains(fact)
+        noted.changed.len() < MOST_FACTS && !noted.has_changed(fact)
     }
 
     /// Facts that are constant no longer. Returns whether somebody relied on one of them.
@@ -55,7 +74,8 @@ impl Watch {
         if noted.changed.len() >= MOST_FACTS {
             return false;
         }
-        let fresh: Vec<Fact> = facts.into_iter().filter(|fact| !noted.changed.contains(fact)).collect();
+        let is_fresh = |fact: &Fact| !noted.changed.contains(fact) && !fact.is_overlooked();
+        let fresh: Vec<Fact> = facts.into_iter().filter(is_fresh).collect();
         drop(noted);
         if fresh.is_empty() {
             return false;
@@ -82,7 +102,7 @@ impl Watch {
     pub fn rely<'a>(&self, facts: impl IntoIterator<Item = &'a Fact> + Clone, stale: &Stale) -> bool {
         let mut noted = self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let full = noted.changed.len() >= MOST_FACTS;
-        if facts.clone().into_iter().any(|fact| full || noted.changed.contains(fact)) {
+        if facts.clone().into_iter().any(|fact| full || noted.has_changed(fact)) {
             return false;
         }
         for fact in facts {

@@ -1,7 +1,7 @@
 //! Straight-line code over 64-bit limbs, folded as it is written: what every code generator is given.
 
 use super::float_steps::FloatStep;
-use crate::native::ssa::faults::Fault;
+use crate::faults::Fault;
 
 /// A limb: known now, or the number of a value at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -9,10 +9,12 @@ use super::{
     limbs::{Binary, Helper, Limb, Target, ZERO},
     lower::{Lowering, known},
 };
-use crate::native::ssa::{
+use crate::{
     faults::Fault,
-    ir::{Node, NodeId},
-    range::limbs,
+    native::ssa::{
+        ir::{Node, NodeId},
+        range::limbs,
+    },
 };
 
 /// Wide enough for reciprocals of words.

@@ -2,7 +2,8 @@
 
 use revm::{bytecode::opcode as op, primitives::U256};
 
-use super::{faults::Fault, graph::Graph, ir::NodeId, peepholes::exponent};
+use super::{graph::Graph, ir::NodeId, peepholes::exponent};
+use crate::faults::Fault;
 
 /// A check whether a product is above a limit, by a division: only right where the divisor is not zero.
 struct ProductCheck {

@@ -3,7 +3,6 @@
 pub mod bits;
 pub mod dump;
 pub mod facts;
-pub mod faults;
 pub mod graph;
 pub mod ir;
 pub mod likely;

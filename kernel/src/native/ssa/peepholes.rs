@@ -2,7 +2,8 @@
 
 use revm::{bytecode::opcode as op, primitives::U256};
 
-use super::{faults::Fault, graph::Graph, ir::NodeId, range::mask};
+use super::{graph::Graph, ir::NodeId, range::mask};
+use crate::faults::Fault;
 
 /// Powers up to this one are products.
 const SMALL_POWER: usize = 8;

@@ -5,8 +5,9 @@ use revm::{
     primitives::{HashMap, U256},
 };
 
+use crate::faults::Fault;
+
 use super::{
-    faults::Fault,
     graph::Graph,
     ir::{Condition, Function, Guard, Malformed, Node, NodeId},
     range::{limbs, mask},

@@ -13,7 +13,8 @@ use revm::{
     primitives::{HashMap, HashSet, U256},
 };
 
-use crate::specialise::{Fault, Specialiser};
+use crate::faults::Fault;
+use crate::specialise::{self, Specialiser};
 use crate::trace::{Bill, DataGas};
 
 /// Shapes that are remembered; one that comes again after that is a new one.
@@ -92,7 +93,7 @@ pub fn bill(shape: &Shape, all: &Specialiser) -> Option<Bill> {
     let tariff = Tariff::new(shape, &all.params);
     tariff.of(&vec![U256::MAX; shape.holes.len()])?;
     let mut params = all.params.clone();
-    if all.fault == Some(Fault::ProgramGas) {
+    if all.fault == Some(specialise::Fault::ProgramGas) {
         let id = GasId::sstore_set_without_load_cost();
         params.override_gas([(id, params.get(id) + 1)]);
     }
@@ -101,5 +102,6 @@ pub fn bill(shape: &Shape, all: &Specialiser) -> Option<Bill> {
 
 #[inline]
 fn nonzero_bytes(word: &U256) -> u64 {
-    word.as_le_slice().iter().map(|byte| u64::from(*byte != 0)).sum()
+    let mask = if Fault::BytesMiscounted.is_on() { 0x7f } else { 0xff };
+    word.as_le_slice().iter().map(|byte| u64::from(*byte & mask != 0)).sum()
 }
