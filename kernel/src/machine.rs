@@ -165,9 +165,9 @@ impl Machine {
         Ok(())
     }
 
-    /// Have an account in the overlay.
+    /// Have an account in the overlay. One that was destroyed comes back as an empty one.
     pub fn bring_in(&mut self, address: Address) -> Result<(), Failure> {
-        if self.database().overlay.get(&address).is_none() {
+        if !self.database().overlay.stands(&address) {
             let info = self.read_info(address)?;
             self.overlay().set_info(address, info);
         }
