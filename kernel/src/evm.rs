@@ -142,10 +142,11 @@ impl Evm {
 
     /// A call's result by the outcomes of all runs; none where nothing more is noted.
     fn call_shared(&mut self, py: Python<'_>, tx: &TxEnv) -> PyResult<Option<ExecutionResult>> {
+        let checked = self.is_checked(&tx.data);
         let (world, rules) = (Arc::clone(&self.world), self.settings.rules);
         self.settings.rules = Rules::SIMULATION;
         let settings = self.settings;
-        let result = self.run(py, |machine, block| world.outcomes.run(machine, block, &settings, tx, false));
+        let result = self.run(py, |machine, block| world.outcomes.run(machine, block, &settings, tx, (false, checked)));
         self.settings.rules = rules;
         result
     }
@@ -429,7 +430,7 @@ impl Evm {
         let checked = mode.is_some() && self.is_checked(data);
         let (world, settings, shares) = (Arc::clone(&self.world), self.settings, self.may_share(&tx));
         self.run(py, |machine, block| {
-            if shares && let Some(result) = world.outcomes.run(machine, block, &settings, &tx, true)? {
+            if shares && let Some(result) = world.outcomes.run(machine, block, &settings, &tx, (true, checked))? {
                 return Ok(result);
             }
             if let Some(mode) = mode

@@ -2,7 +2,10 @@
 //! while, and much of what they ask for never differs: where a run holds the same values, the outcome is known. What one
 //! run alone asks for is not noted.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use revm::{
     Database,
@@ -11,7 +14,10 @@ use revm::{
     state::{AccountInfo, EvmState},
 };
 
-use crate::machine::{Failure, Machine, Settings};
+use crate::{
+    machine::{Failure, Machine, Settings},
+    specialise::{CallTask, Difference, Inputs, Task},
+};
 
 /// Requests that are remembered; beyond that all are forgotten.
 const MOST_REQUESTS: usize = 1 << 11;
@@ -71,14 +77,14 @@ impl std::fmt::Debug for Outcomes {
 
 impl Outcomes {
     /// The outcome of a transaction without value and price, its effects kept if it `commits`: what is asked for a second
-    /// time is noted, and known from then on. None where nothing was done.
+    /// time is noted, and known from then on. A known one that is `checked` is interpreted too. None where nothing was done.
     pub fn run(
         &self,
         machine: &mut Machine,
         block: &BlockEnv,
         settings: &Settings,
         tx: &TxEnv,
-        commits: bool,
+        (commits, checked): (bool, bool),
     ) -> Result<Option<ExecutionResult>, Failure> {
         let Some(to) = tx.kind.to() else { return Ok(None) };
         let request = Request {
@@ -93,6 +99,9 @@ impl Outcomes {
         machine.overlay().flush();
         match self.find(machine, block, settings, &request) {
             Found::Outcome(outcome) => {
+                if checked {
+                    check(machine, tx, &outcome, commits)?;
+                }
                 if commits {
                     machine.overlay().apply(outcome.writes.clone());
                 }
@@ -183,6 +192,32 @@ impl Read {
         database.basic(self.address).is_ok_and(|info| facts(info) == (self.balance, self.nonce, self.code_hash))
             && self.slots.iter().all(|(key, value)| database.stored(self.address, *key).is_ok_and(|now| now == *value))
     }
+}
+
+/// Interpret what an outcome is known of. A difference is an error, and the outcome is as good as forgotten: its process ends.
+fn check(machine: &mut Machine, tx: &TxEnv, outcome: &Outcome, commits: bool) -> Result<(), Failure> {
+    let (result, state) = machine.run(tx.clone())?;
+    let found = if result != outcome.result {
+        "its shared outcome has another result"
+    } else if commits && written(&state) != written(&outcome.writes) {
+        "its shared outcome has other writes"
+    } else {
+        return Ok(());
+    };
+    let task = Task::Call(CallTask::of(tx, Inputs::Anywhere));
+    let difference = Difference::new(found.into(), task, None, (&outcome.settings, &outcome.block));
+    Err(Failure::Differs(Box::new(difference.in_machine(machine))))
+}
+
+/// Accounts and slots that a transaction changes.
+fn written(state: &EvmState) -> BTreeMap<Address, (U256, u64, B256, BTreeMap<U256, U256>)> {
+    let touched = state.iter().filter(|(_, account)| account.is_touched());
+    let changes = touched.map(|(address, account)| {
+        let slots = account.changed_storage_slots().map(|(key, slot)| (*key, slot.present_value)).collect();
+        let (balance, nonce, code_hash) = facts(Some(account.info.clone()));
+        (*address, (balance, nonce, code_hash, slots))
+    });
+    changes.collect()
 }
 
 /// An account that is absent from a closed world is an empty one.
