@@ -182,6 +182,7 @@ impl Machine {
 
     /// Execute a transaction and leave the row as it was.
     pub fn run(&mut self, tx: TxEnv) -> Result<(ExecutionResult, EvmState), Failure> {
+        self.check_cost(&tx)?;
         let result = self.evm.transact_one(tx);
         self.settle(result)
     }
@@ -199,6 +200,26 @@ impl Machine {
         let (result, state) = self.settle(result)?;
         self.database().overlay.apply(state);
         Ok(result)
+    }
+
+    /// Refuse what revm takes for granted where it charges without checking the balance: a cost that can be written.
+    fn check_cost(&self, tx: &TxEnv) -> Result<(), Failure> {
+        let rules = self.settings.rules;
+        if !rules.charge_fees || rules == Rules::REPLAY {
+            return Ok(());
+        }
+        let Some(gas) = u128::from(tx.gas_limit).checked_mul(tx.gas_price) else {
+            let TxEnv { gas_limit, gas_price, .. } = tx;
+            let cost = format!("{gas_limit} units of gas at {gas_price} wei each cost more than 2**128 - 1 wei");
+            return Err(Failure::Invalid(cost));
+        };
+        match tx.value.checked_add(U256::from(gas)) {
+            Some(_) => Ok(()),
+            None => {
+                let value = tx.value;
+                Err(Failure::Invalid(format!("the value {value} and {gas} wei for gas exceed 2**256 - 1 wei")))
+            }
+        }
     }
 
     fn settle(
@@ -248,6 +269,7 @@ impl Machine {
     where
         I: revm::Inspector<MainnetContext<RowDatabase>>,
     {
+        self.check_cost(&tx)?;
         let database = std::mem::replace(self.database(), RowDatabase::new(nowhere()));
         let mut evm = build(database, &self.settings, inspector);
         evm.ctx.block = self.evm.ctx.block.clone();

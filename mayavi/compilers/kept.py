@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mayavi.cache_directory import default_cache_dir
+from mayavi.cache_directory import default_cache_dir, write_cache_file
 
 
 def read_kept(key: str) -> dict[str, Any] | None:
@@ -26,18 +25,7 @@ def read_kept(key: str) -> dict[str, Any] | None:
 def write_kept(key: str, compiled: dict[str, Any]) -> None:
     """Keep `compiled`, with the hashes of the files it was compiled from in `imported`. Full disks are no error."""
     with suppress(OSError):
-        write_atomically(_path(key), json.dumps(compiled))
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file beside its place and rename it; create the folder if needed."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        write_cache_file(_path(key), json.dumps(compiled).encode())
 
 
 def _path(key: str) -> Path:

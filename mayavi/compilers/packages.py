@@ -74,12 +74,17 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def unfinished_install(folder: PackageFolder) -> tempfile.TemporaryDirectory[str]:
+    """Make a temporary folder beside the packages, and remove those of killed processes; the caller holds the lock."""
+    for left in folder.root.glob(f"{_TEMPORARY}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    return tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder.root, ignore_cleanup_errors=True)
+
+
 def _install(folder: PackageFolder, *, dev: bool) -> None:
     """Install beside the old packages, then swap; the caller holds the lock."""
     try:
-        for left in folder.root.glob(f"{_TEMPORARY}*"):  # of a process that was killed
-            shutil.rmtree(left, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=folder.root, ignore_cleanup_errors=True) as place:
+        with unfinished_install(folder) as place:
             temporary = Path(place)
             for name in ("package.json", "package-lock.json"):
                 shutil.copy(folder.sources / name, temporary)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from pathlib import Path
 
 from mayavi.cache_directory import default_cache_dir
 from mayavi.compilers.npm import npm_ci
 from mayavi.compilers.package_folder import PackageFolder, Say, announce, unwritable
-from mayavi.compilers.packages import ensure_packages, forbidden_download, is_offline
+from mayavi.compilers.packages import ensure_packages, forbidden_download, is_offline, unfinished_install
 
 SOURCES = Path(__file__).parent / "solc"
 PINNED = str(json.loads((SOURCES / "package.json").read_bytes())["dependencies"]["solc"])
@@ -43,7 +42,7 @@ def _install(folder: PackageFolder, version: str, say: Say) -> None:
             return
         say(f"installing the Solidity compiler {version} into {folder.root} (once, from the network)")
         try:
-            with tempfile.TemporaryDirectory(prefix=".install-", dir=folder.root, ignore_cleanup_errors=True) as place:
+            with unfinished_install(folder) as place:
                 package = {"name": "mayavi-solidity", "private": True, "dependencies": {"solc": version}}
                 Path(place, "package.json").write_text(json.dumps(package), encoding="utf-8")
                 npm_ci(Path(place), dev=False, command="install")

@@ -22,6 +22,11 @@ def u64(value: SupportsIndex, what: str) -> int:
     return _integer(value, what, 64)
 
 
+def u128(value: SupportsIndex, what: str) -> int:
+    """Return `value` as an unsigned 128-bit integer."""
+    return _integer(value, what, 128)
+
+
 def to_bytes(data: object, what: str = "calldata") -> bytes:
     """Return `data` as bytes; text is refused because it may or may not be hex."""
     if type(data) is bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mayavi import _kernel
-from mayavi.errors import CallHalted, CallReverted, ExecutionError, MissingStateError
+from mayavi.errors import CallHalted, CallReverted, ExecutionError, MissingStateError, TransactionInvalid
 from mayavi.evm.abi.reverts import decode_revert
 from mayavi.evm.address import checksum
 from mayavi.evm.receipt import Receipt
@@ -21,6 +21,11 @@ _HALT_HINTS = {
     "OpcodeNotFound": f"the code uses an opcode that this hard fork does not have: {_LATER_RULES}",
     "OutOfGas": "give it more with gas=…",
     "CreateCollision": "there is a contract at that address already",
+}
+
+_INVALID_HINTS = {
+    "more than 2**128 - 1 wei": "give it less gas or a lower gas price: gas=…, gas_price=…",
+    "exceed 2**256 - 1 wei": "send less value, or lower the gas price",
 }
 
 
@@ -58,6 +63,12 @@ def located(error: ExecutionError, what: str, data: bytes) -> ExecutionError:
     error.message = f"{where} {error.message}"
     error.args = (error.message,)
     return error
+
+
+def invalid_transaction(reason: str) -> TransactionInvalid:
+    """Error for a transaction that the kernel refuses to execute."""
+    hint = next((hint for part, hint in _INVALID_HINTS.items() if part in reason), None)
+    return TransactionInvalid(f"invalid transaction: {reason}", hint)
 
 
 def unproven_state(message: str) -> MissingStateError:

@@ -15,13 +15,12 @@ import hashlib
 import json
 import logging
 import os
-import tempfile
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from mayavi import _kernel
-from mayavi.cache_directory import default_cache_dir
+from mayavi.cache_directory import default_cache_dir, remove_abandoned, write_cache_file
 
 _log = logging.getLogger("mayavi.specialise")
 
@@ -75,15 +74,7 @@ class PathCache:
         body = json.dumps(self._head()).encode() + b"\n" + _kernel.zstd_compress(plain, 3)
         content = MAGIC + hashlib.sha256(body).digest() + body
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".", delete=False) as file:
-                try:
-                    file.write(content)
-                    file.flush()
-                    os.replace(file.name, self.path)
-                except OSError:
-                    Path(file.name).unlink(missing_ok=True)
-                    raise
+            write_cache_file(self.path, content)
             _drop_unused(self.folder)
         except OSError as error:
             reason = error.strerror or str(error)
@@ -115,7 +106,9 @@ def paths_folder() -> Path:
 def clear_paths(folder: Path | None = None) -> tuple[int, int]:
     """Delete all files; return how many there were, and their bytes."""
     count = size = 0
-    for each in _files(folder or paths_folder()):
+    folder = folder or paths_folder()
+    remove_abandoned(folder)
+    for each in _files(folder):
         size += each.stat().st_size
         each.unlink(missing_ok=True)
         count += 1

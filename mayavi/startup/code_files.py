@@ -5,9 +5,11 @@ from __future__ import annotations
 import marshal
 import os
 import sys
+from contextlib import suppress
 from importlib.util import MAGIC_NUMBER
+from pathlib import Path
 
-from mayavi.cache_directory import default_cache_dir
+from mayavi.cache_directory import default_cache_dir, write_cache_file
 
 
 def code_folder() -> str | None:
@@ -41,11 +43,6 @@ def read_code(path: str, key: str = "") -> object:
 
 def write_code(path: str, value: object, key: str = "") -> None:
     """Write `value` to `path`, atomically; a file that cannot be written costs time at the next start, nothing else."""
-    part = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120 (pathlib is slower, and this runs often)
-        with open(part, "wb") as file:
-            file.write(MAGIC_NUMBER + f"{key}\n".encode() + marshal.dumps(value))  # type: ignore[arg-type]
-        os.replace(part, path)
-    except OSError:
-        pass
+    content = MAGIC_NUMBER + f"{key}\n".encode() + marshal.dumps(value)  # type: ignore[arg-type]
+    with suppress(OSError):
+        write_cache_file(Path(path), content)

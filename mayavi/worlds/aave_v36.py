@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
-from mayavi.compilers.kept import write_atomically
+from mayavi.cache_directory import write_cache_file
 from mayavi.compilers.package_folder import PackageFolder, Say, announce, unwritable
 from mayavi.compilers.packages import ensure_packages, read_json
 from mayavi.compilers.solidity import compile_packages
@@ -66,7 +66,7 @@ def aave_v36_contracts(say: Say = announce) -> Mapping[str, Artifact]:
             compiled = {name: artifact for job in jobs for name, artifact in job.result().items()}
         facts = {name: asdict(artifact) for name, artifact in compiled.items()}
         try:
-            write_atomically(path, json.dumps(facts))
+            write_cache_file(path, json.dumps(facts).encode())
         except OSError as error:
             raise unwritable(folder.root, error) from None
     return {name: Artifact(**each) for name, each in facts.items()}

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from mayavi.cache_directory import default_cache_dir
+from mayavi.cache_directory import default_cache_dir, remove_abandoned
 from mayavi.errors import SnapshotError
 from mayavi.evm.fork import Fork
 from mayavi.worlds.contract_folder import ContractFolder
@@ -86,7 +86,8 @@ def _key(table: Path) -> str:
 
 
 def _drop_old(path: Path) -> None:
-    """Delete the oldest cache files of the same replica."""
+    """Delete the oldest cache files of the same replica, and what killed processes have left of any."""
+    remove_abandoned(path.parent)
     name = path.name.rpartition("-")[0]
     same = [each for each in path.parent.glob(f"{name}-*.snapshot") if each.name.rpartition("-")[0] == name]
     for old in sorted(same, key=lambda each: each.stat().st_mtime, reverse=True)[_KEPT_PER_REPLICA:]:

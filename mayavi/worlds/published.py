@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mayavi.compilers.kept import write_atomically
+from mayavi.cache_directory import write_cache_file
 from mayavi.compilers.package_folder import PackageFolder, Say, announce, unwritable
 from mayavi.compilers.packages import OFFLINE_VARIABLE, ensure_packages, is_offline, read_json
 from mayavi.errors import ActionRefused, SetupError
@@ -72,7 +72,8 @@ def published_contracts(publication: Publication, say: Say = announce) -> Mappin
         ensure_packages(packages, say=say)
         artifacts = {name: _artifact(packages.packages / file, name) for name, file in publication.files.items()}
         try:
-            write_atomically(publication.path, json.dumps({name: asdict(each) for name, each in artifacts.items()}))
+            facts = {name: asdict(each) for name, each in artifacts.items()}
+            write_cache_file(publication.path, json.dumps(facts).encode())
             shutil.rmtree(packages.root)
         except OSError as error:
             raise unwritable(place, error) from None

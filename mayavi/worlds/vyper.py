@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mayavi.compilers.kept import write_atomically
+from mayavi.cache_directory import write_cache_file
 from mayavi.compilers.package_folder import Say, announce, unwritable
 from mayavi.compilers.vyper_file import run_vyper
 from mayavi.errors import CompileError, SetupError
@@ -66,7 +66,7 @@ def compile_contracts(folder: ContractFolder, say: Say = announce) -> list[str]:
             for name in wanted:
                 output = combined[f"{name}.vy"]
                 text = json.dumps({"abi": output["abi"], "bytecode": output["bytecode"]}, sort_keys=True)
-                write_atomically(built_path(folder, name), text)
+                write_cache_file(built_path(folder, name), text.encode())
                 _drop_old(folder.root / "build", name)
         except OSError as error:
             raise unwritable(folder.root, error) from None

@@ -4,7 +4,7 @@ use revm::primitives::{Address, U256};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    arithmetic::operands,
+    arithmetic::takes,
     ending::Ending,
     graph::{Expression, Graph, Node, Text},
     tree::{End, Next, Step, Tree},
@@ -83,7 +83,7 @@ fn is_sound(expression: &Expression, at: Node, inputs: usize) -> bool {
     match expression {
         Expression::Constant(_) | Expression::Block(_) | Expression::Place(..) => true,
         Expression::Input(input) => (*input as usize) < inputs,
-        Expression::Pure(opcode, nodes) => operands(*opcode).is_some() && nodes.iter().all(|node| *node < at),
+        Expression::Pure(operation, nodes) => takes(*operation).is_some() && nodes.iter().all(|node| *node < at),
         Expression::Select(nodes) => nodes.iter().all(|node| *node < at),
         Expression::Slot(_, node) | Expression::Account(_, node) => *node < at,
         Expression::Assembled(text) => text.bytes.len() == 32 && is_within(text, at),

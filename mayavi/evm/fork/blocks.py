@@ -18,7 +18,8 @@ class ForkBlocks(ForkState):
     def mine(self, blocks: int = 1, seconds: int | None = None) -> None:
         """Advance by `blocks`, and by `seconds` (default: the chain's usual time for that many blocks)."""
         blocks = u64(blocks, "blocks")
-        self._evm.advance(blocks, blocks * self._block_seconds() if seconds is None else u64(seconds, "seconds"))
+        seconds = blocks * self._block_seconds() if seconds is None else seconds
+        self._evm.advance(blocks, u64(seconds, "seconds"))
         self._snapshots.record_write()
 
     def _block_seconds(self) -> int:

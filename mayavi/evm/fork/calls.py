@@ -9,7 +9,7 @@ from mayavi import _kernel
 from mayavi.errors import CallHalted, CallReverted, ExecutionError, MissingStateError, TransactionInvalid
 from mayavi.evm import failures
 from mayavi.evm.address import AddressLike, are_addresses
-from mayavi.evm.arguments import to_bytes, u64, word
+from mayavi.evm.arguments import to_bytes, u64, u128, word
 from mayavi.evm.fork.watching import ForkWatching
 from mayavi.evm.receipt import CallFrame, Receipt, frame_tree
 
@@ -281,10 +281,13 @@ class ForkCalls(ForkWatching):
             data = to_bytes(data)
         if value or gas is not None or type(value) is not int:
             value, gas = word(value), gas_limit(gas)
+        if gas_price or priority_fee is not None or type(gas_price) is not int:
+            gas_price = u128(gas_price, "gas price")
+            priority_fee = None if priority_fee is None else u128(priority_fee, "priority fee")
+        elif self._gas_price is not None:
+            gas_price, priority_fee = self._price_for(origin)
         if data:
             self._require_code(to, "transaction to")
-        if self._gas_price is not None and not gas_price and priority_fee is None:
-            gas_price, priority_fee = self._price_for(origin)
         try:
             done = self._evm.transact(to, data, origin, value, gas, gas_price, priority_fee)
         except (_kernel.MissingState, _kernel.InvalidTransaction, RuntimeError):  # fetches state, or explains the error

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mayavi import _kernel
-from mayavi.errors import RpcBadAnswer, StateError, TransactionInvalid
+from mayavi.errors import RpcBadAnswer, StateError
 from mayavi.evm import failures
 from mayavi.evm.failures import Missing
 from mayavi.evm.hashing import keccak256
@@ -50,7 +50,7 @@ class StateFetcher:
                     ) from None
                 raise
             except _kernel.InvalidTransaction as error:
-                raise TransactionInvalid(f"invalid transaction: {error.args[0]}") from None
+                raise failures.invalid_transaction(error.args[0]) from None
 
     def _fetch(self, missing: list[Missing], transaction: Transaction | None, message: str) -> None:
         wanted = {item for item in missing if not self._invent_block_hash(item)}
