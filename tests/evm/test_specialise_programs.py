@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from mayavi.evm.fleet import Fleet, Program, Template
 from mayavi.evm.path_cache import PathCache
 from mayavi.evm.words import to_words
 from tests.evm.assembler import returning
+from tests.evm.floats import FLOATS, TWO
 from tests.evm.test_program_arithmetic import FUNCTIONS, LARGEST, TAKES
 from tests.evm.test_specialise import ALICE, CONTRACTS, LIBRARY, OTHER, TARGET, world
 
@@ -191,6 +194,45 @@ def test_the_next_process_takes_paths_from_the_cache(tmp_path: Path) -> None:
         assert course(warm, 120) == told
         assert whole(warm, "cached") == whole(cold, "paths") > 0
         assert whole(warm, "native") > whole(cold, "native")
+
+
+def float_program() -> Program:
+    """A transaction, and every float operation on a slot that it writes and on floats that are given."""
+    made = Program()
+    one, (near, wide) = made.input("one"), made.input_floats("seen", 2)
+    made.call(Template(TARGET, bytes(64), {0: one}, sender=ALICE))
+    stored = made.float_of_word(made.load(TARGET, 0))
+    made.output("rounded", made.word_of_float(made.float_multiply(near, wide)))
+    results = [stored]
+    for name in FLOATS:
+        results.append(getattr(made, name)(*(near, wide)[: 2 if name in TWO else 1]))
+    made.output_floats("results", results)
+    made.output_singles("chosen", [made.either(made.float_less(near, stored), near, wide)])
+    return made
+
+
+def float_course(folder: str, mode: str) -> tuple[list[bytes], int, int]:
+    """Outputs of some steps, and how many paths were there before and after; keeps the paths in `folder`."""
+    fork, rng = world(CONTRACTS["counts up and down"]), np.random.default_rng(2)
+    fleet = Fleet(fork, ROWS, specialise=mode, cache=PathCache(fork.digest(), Path(folder)))
+    made, told = float_program(), []
+    for _ in range(120):
+        found = fleet.run(made, one=rng.integers(0, 9, ROWS), seen=rng.uniform(0.5, 90, (ROWS, 2)), threads=1)
+        told += [found.words.tobytes(), *(array.tobytes() for array in found.arrays.values())]
+    cached = whole(fleet, "cached")
+    fleet.save_paths()
+    return told + fleet.identities(), cached, whole(fleet, "paths")
+
+
+@pytest.mark.slow(2)
+def test_another_process_takes_up_programs_with_floats(tmp_path: Path) -> None:
+    told, cached, paths = float_course(str(tmp_path), "on")
+    assert cached == 0
+    assert paths > 0
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
+        again, cached, _ = other.submit(float_course, str(tmp_path), "check").result()
+    assert again == told
+    assert cached == paths
 
 
 def test_a_fault_from_the_cache_is_found(tmp_path: Path) -> None:
