@@ -9,7 +9,9 @@ pub mod ptx;
 #[cfg(test)]
 mod quotient_tests;
 #[cfg(test)]
-mod samples;
+pub mod samples;
+#[cfg(test)]
+mod size_tests;
 pub mod ssa;
 #[cfg(test)]
 mod tests;

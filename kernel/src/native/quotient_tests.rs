@@ -10,7 +10,7 @@ use super::{
         executable::{Backend, Executable},
         row_loop,
     },
-    samples::Samples,
+    samples::{Samples, seeds},
     ssa::{
         ir::{Builder, Condition, Function, Node, NodeId},
         plan::Plan,
@@ -80,7 +80,7 @@ fn case<const N: usize>(seed: u64, (function, nodes): (Function, [NodeId; N])) -
 
 #[test]
 fn short_quotients_are_exact_in_every_back_end() {
-    for seed in 0..400 {
+    for seed in seeds(400) {
         let (case, nodes) = case(seed, quotients());
         for backend in BACKENDS {
             assert_eq!(difference(&case, backend, &nodes.map(|node| (node, 128))), None, "seed {seed}");
@@ -91,7 +91,7 @@ fn short_quotients_are_exact_in_every_back_end() {
 #[test]
 fn any_number_of_rows_side_by_side_is_exact() {
     let mut accepted = 0;
-    for seed in 0..200 {
+    for seed in seeds(60) {
         let (case, nodes) = case(seed, chain());
         let likely = nodes.map(|node| (node, 128));
         let plan = Plan::new(&case.function, &likely).expect("well-formed");
@@ -105,7 +105,7 @@ fn any_number_of_rows_side_by_side_is_exact() {
         }
         accepted += alone.iter().flatten().count();
     }
-    assert!(accepted > 1_000, "{accepted} rows were accepted");
+    assert!(accepted > 300, "{accepted} rows were accepted");
 }
 
 #[test]

@@ -43,6 +43,15 @@ pub const PURE: [u8; 26] = [
 const FIRST_FLOAT: u8 = Float::Add.code();
 const FLOATS: usize = 1 + (Float::ToWord.code() - FIRST_FLOAT) as usize;
 
+/// Multiplies the seeds of random tests: `MAYAVI_KERNEL_CASES=20` takes some minutes.
+const SETTING: &str = "MAYAVI_KERNEL_CASES";
+
+/// So many seeds, or more where the setting asks for them.
+pub fn seeds(count: u64) -> std::ops::Range<u64> {
+    let times = std::env::var(SETTING).map_or(1, |text| text.parse().expect("a number of times"));
+    0..count * times
+}
+
 pub struct Samples {
     state: u64,
     /// Whether functions have float operations too.

@@ -14,7 +14,7 @@ use super::{
         executable::{Backend, Executable},
         rows::Rows,
     },
-    samples::{PURE, Samples},
+    samples::{PURE, Samples, seeds},
     ssa::{
         dump::plan_text,
         ir::{Condition, Function, Guard, Node},
@@ -62,7 +62,7 @@ fn check_bounds(plan: &Plan, values: &[U256], seed: u64) {
 #[test]
 fn a_plan_computes_what_its_function_does() {
     let mut accepted = 0;
-    for seed in 0..4_000 {
+    for seed in seeds(4_000) {
         let Case { function, rows, expected } = case(seed, 5, 2 + seed as usize % 30, 24);
         let plan = Plan::new(&function, &[]).expect("well-formed");
         let mut values = Vec::new();
@@ -80,7 +80,7 @@ fn a_plan_computes_what_its_function_does() {
 
 #[test]
 fn limbs_compute_what_their_function_does() {
-    for seed in 0..2_000 {
+    for seed in seeds(2_000) {
         let Case { function, rows, expected } = case(seed, 5, 2 + seed as usize % 40, 20);
         let plan = Plan::new(&function, &[]).expect("well-formed");
         check_limbs(seed, &plan, &rows, &expected);
@@ -160,7 +160,7 @@ fn difference_on(target: Target, case: &Case, backend: Backend, likely: &[Likely
 
 #[test]
 fn float_operations_are_exact_in_every_back_end() {
-    for seed in 0..300 {
+    for seed in seeds(300) {
         let case = case_of(Samples::with_floats(seed), 5, 2 + seed as usize % 20, 40);
         for backend in BACKENDS {
             assert_eq!(difference(&case, backend, &[]), None, "seed {seed}");
@@ -201,7 +201,7 @@ fn every_instruction_is_exact_in_every_back_end() {
 #[test]
 fn random_functions_are_exact_in_every_back_end() {
     let mut accepted = 0;
-    for seed in 0..1_500 {
+    for seed in seeds(1_500) {
         let case = case(seed, 5, 2 + seed as usize % 40, 50);
         accepted += case.expected.iter().flatten().count();
         for backend in BACKENDS {
@@ -213,7 +213,7 @@ fn random_functions_are_exact_in_every_back_end() {
 
 #[test]
 fn a_few_rows_are_as_exact_as_many() {
-    for seed in 0..300 {
+    for seed in seeds(300) {
         let Case { function, rows, expected } = case(seed, 5, 2 + seed as usize % 30, 40);
         for (rows, expected) in rows.chunks(3).zip(expected.chunks(3)) {
             let few = Case { function: function.clone(), rows: rows.to_vec(), expected: expected.to_vec() };
@@ -225,7 +225,7 @@ fn a_few_rows_are_as_exact_as_many() {
 #[test]
 fn guards_of_width_refuse_rows_but_change_no_result() {
     let mut narrower = 0;
-    for seed in 0..600 {
+    for seed in seeds(600) {
         let case = case(seed, 5, 2 + seed as usize % 30, 50);
         let Some(accepted) = case.expected.iter().position(Option::is_some) else { continue };
         let likely = likely_bounds(&case.function, &case.rows[accepted..=accepted]);
@@ -271,7 +271,7 @@ fn leaf_of(branch: &Branch, values: &[U256], leaves: &mut u8) -> Option<(u8, Vec
 #[test]
 fn trees_are_exact_in_every_back_end() {
     let mut seen = [0; 9];
-    for seed in 0..700 {
+    for seed in seeds(700) {
         let mut samples = Samples::new(seed);
         let tree = samples.tree(5, 3 + seed as usize % 25);
         let rows: Vec<_> = (0..40).map(|_| samples.row(5)).collect();

@@ -101,6 +101,29 @@ pub enum Instruction {
     End(u8),
 }
 
+impl Instruction {
+    /// What it takes to compile: no fewer instructions than a code generator makes of it.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Load { .. } | Self::LeadingZeros(..) => 2,
+            Self::Store { .. } | Self::Fail(_) => 3,
+            Self::Binary(..) | Self::Funnel(..) | Self::Select(..) => 6,
+            Self::End(_) => 8,
+            Self::Float(..) | Self::MultiplyAdd(..) => 14,
+            Self::Multiply(_, a, b, _) => 14 * a.len() * b.len(),
+            Self::Add(_, pairs) | Self::Sub(_, pairs) | Self::Less(_, pairs) => 2 + 7 * pairs.len(),
+            Self::Call { arguments, results, .. } => 12 + 2 * arguments.len() + *results as usize,
+            Self::Guess { guess, arguments, .. } => 16 + 2 * arguments.len() + 3 * guess.len(),
+            Self::Branch { then, otherwise, .. } => 4 + weight(then) + weight(otherwise),
+        }
+    }
+}
+
+/// What it takes to compile code for one row.
+pub fn weight(code: &[Instruction]) -> usize {
+    code.iter().map(Instruction::weight).sum()
+}
+
 /// The kind of processor that code is made for: it decides how numbers of two limbs are divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {

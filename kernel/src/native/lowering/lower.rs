@@ -2,10 +2,13 @@
 
 use revm::{
     bytecode::opcode as op,
-    primitives::{HashMap, U256},
+    primitives::{HashMap, HashSet, U256},
 };
 
-use super::limbs::{Binary, Helper, Instruction, Limb, Target, Writer, ZERO};
+use super::{
+    limbs::{Binary, Helper, Instruction, Limb, Target, Writer, ZERO},
+    lower_division::shared_divisors,
+};
 use crate::native::ssa::{
     ir::{Condition, Node, NodeId, Part},
     peepholes::exponent,
@@ -37,6 +40,7 @@ pub(super) struct Lowering<'a> {
     uses: Vec<u32>,
     /// Outputs that are still to be stored, by node.
     outputs: Vec<Vec<usize>>,
+    pub(super) shared_divisors: HashSet<NodeId>,
 }
 
 /// The limbs of a known word.
@@ -72,7 +76,8 @@ fn lower_plan(plan: &Plan, lowered: &mut Lowered, before: &Made) {
         guards[guard.node as usize].push(at);
     }
     let (writer, texts) = (std::mem::take(&mut lowered.writer), std::mem::take(&mut lowered.texts));
-    let mut lowering = Lowering { plan, writer, made: before.clone(), texts, uses, outputs };
+    let shared_divisors = shared_divisors(&plan.function.nodes);
+    let mut lowering = Lowering { plan, writer, made: before.clone(), texts, uses, outputs, shared_divisors };
     if plan.impossible {
         lowering.writer.fail(Limb::Known(1));
     }

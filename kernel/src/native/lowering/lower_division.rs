@@ -2,7 +2,7 @@
 
 use revm::{
     bytecode::opcode as op,
-    primitives::{U256, ruint::Uint},
+    primitives::{HashSet, U256, ruint::Uint},
 };
 
 use super::{
@@ -78,6 +78,19 @@ fn exact_reciprocal(divisor: Wide, high: Wide) -> Option<(Wide, usize)> {
     None
 }
 
+/// Divisors of several quotients.
+pub(super) fn shared_divisors(nodes: &[Node]) -> HashSet<NodeId> {
+    let (mut once, mut shared): (HashSet<NodeId>, HashSet<NodeId>) = Default::default();
+    for node in nodes {
+        if let Node::Pure(op::DIV, [_, divisor, _]) = node
+            && !once.insert(*divisor)
+        {
+            shared.insert(*divisor);
+        }
+    }
+    shared
+}
+
 impl Lowering<'_> {
     pub(super) fn divided(&mut self, id: NodeId, opcode: u8, a: &[Limb], b: &[Limb], divisor: NodeId) -> Vec<Limb> {
         if let Some(divisor) = self.as_constant(divisor) {
@@ -105,9 +118,8 @@ impl Lowering<'_> {
     /// Whether quotients by a divisor are guessed: where it has several, or a division is slow. A device would wait for
     /// its slowest row.
     fn is_guessed(&self, divisor: NodeId) -> bool {
-        let by = |node: &&Node| matches!(node, Node::Pure(op::DIV, [_, by, _]) if *by == divisor);
         match self.writer.target {
-            Target::FastDivision => self.plan.function.nodes.iter().filter(by).nth(1).is_some(),
+            Target::FastDivision => self.shared_divisors.contains(&divisor),
             Target::SlowDivision => true,
             Target::Device => false,
         }

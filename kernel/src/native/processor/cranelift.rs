@@ -11,7 +11,7 @@ use cranelift_module::{Linkage, Module, ModuleError, default_libcall_names};
 use super::{row_loop::emit, rows::Rows};
 use crate::native::{
     lowering::{
-        limbs::Target,
+        limbs::{Target, weight},
         lower::{Lowered, lower},
     },
     ssa::{ir::Part, plan::Plan},
@@ -19,6 +19,12 @@ use crate::native::{
 
 /// Inputs, outputs, flags, rows, and the bytes from one row to the next of inputs and outputs.
 type Entry = unsafe extern "C" fn(*const u64, *mut u64, *mut u8, usize, usize, usize);
+
+/// What a function may take to compile, for all rows that it computes side by side: some seconds at most. Beyond that
+/// the plan is interpreted, because one thread compiles for the whole process.
+pub const MOST_WEIGHT: usize = 1 << 19;
+/// Instructions of the loop over rows.
+const LOOP_WEIGHT: usize = 64;
 
 /// Machine code of a plan. It is freed with this.
 pub struct Machine {
@@ -35,9 +41,13 @@ unsafe impl Send for Machine {}
 unsafe impl Sync for Machine {}
 
 impl Machine {
-    /// Compile a plan; fails where this processor or executable memory is not to be had.
+    /// Compile a plan; fails where it would take too long, or this processor or executable memory is not to be had.
     pub fn new(plan: &Plan, target: Target) -> Result<Self, String> {
         let lowered = lower(plan, target);
+        let weight = weight(&lowered.writer.code);
+        if weight > MOST_WEIGHT {
+            return Err(format!("no machine code: {weight} instructions are too many"));
+        }
         let mut module = module()?;
         match define(&mut module, &lowered) {
             Ok((entry, size)) => Ok(Self { entry, module: Some(module), _texts: lowered.texts, size }),
@@ -80,7 +90,8 @@ fn define(module: &mut JITModule, lowered: &Lowered) -> Result<(Entry, usize), B
     context.func.signature.params.extend([AbiParam::new(I64); 6]);
     let mut scratch = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-    emit(builder, lowered, module.isa().default_call_conv());
+    let rows = emit(builder, lowered, module.isa().default_call_conv());
+    debug_assert!(context.func.dfg.num_insts() <= rows * weight(&lowered.writer.code) + LOOP_WEIGHT);
     let id = module.declare_function("rows", Linkage::Export, &context.func.signature)?;
     module.define_function(id, &mut context)?;
     let size = context.compiled_code().map_or(0, |code| code.code_buffer().len());

@@ -6,20 +6,23 @@ use cranelift_codegen::{
 };
 use cranelift_frontend::FunctionBuilder;
 
-use super::emit::emit_rows;
+use super::{cranelift::MOST_WEIGHT, emit::emit_rows};
 use crate::native::lowering::{
-    limbs::{Binary, Helper, Instruction},
+    limbs::{Binary, Helper, Instruction, weight},
     lower::Lowered,
 };
 
 /// Rows that are computed side by side.
 pub const SIDE_BY_SIDE: usize = 2;
 
+/// How often such a function holds the code of a row: for those side by side, and for the last one.
+const ROWS_OF_PAIRED: usize = SIDE_BY_SIDE + 1;
+
 /// Divisions of a row from which on it mostly waits for them.
 const MANY_DIVISIONS: usize = 4;
 
-/// Write the whole function: a loop over rows.
-pub fn emit(mut builder: FunctionBuilder<'_>, lowered: &Lowered, convention: CallConv) {
+/// Write the whole function: a loop over rows. Returns how often it holds the code of a row.
+pub fn emit(mut builder: FunctionBuilder<'_>, lowered: &Lowered, convention: CallConv) -> usize {
     let (start, head, done) = (builder.create_block(), builder.create_block(), builder.create_block());
     builder.append_block_params_for_function_params(start);
     builder.switch_to_block(start);
@@ -31,7 +34,8 @@ pub fn emit(mut builder: FunctionBuilder<'_>, lowered: &Lowered, convention: Cal
     builder.switch_to_block(head);
     let turns =
         Turns { head, now: builder.block_params(head).try_into().expect("four of them"), steps: [given[4], given[5]] };
-    if is_paired(&lowered.writer.code) {
+    let paired = is_paired(&lowered.writer.code);
+    if paired {
         let (some, rest) = (builder.create_block(), builder.create_block());
         let enough = builder.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, turns.now[3], SIDE_BY_SIDE as i64);
         builder.ins().brif(enough, some, &[], rest, &[]);
@@ -47,9 +51,10 @@ pub fn emit(mut builder: FunctionBuilder<'_>, lowered: &Lowered, convention: Cal
     builder.ins().return_(&[]);
     builder.seal_all_blocks();
     builder.finalize();
+    if paired { ROWS_OF_PAIRED } else { 1 }
 }
 
-/// Whether rows are computed side by side: each is one way without branches, and mostly waits for divisions.
+/// Whether rows are computed side by side: each is one way without branches, mostly waits for divisions, and is short.
 pub fn is_paired(code: &[Instruction]) -> bool {
     let divides = |instruction: &&Instruction| match instruction {
         Instruction::Call { helper, .. } => matches!(helper, Helper::Divide { .. } | Helper::Remainder { .. }),
@@ -57,7 +62,8 @@ pub fn is_paired(code: &[Instruction]) -> bool {
         _ => false,
     };
     let branches = code.iter().any(|instruction| matches!(instruction, Instruction::Branch { .. }));
-    !branches && code.iter().filter(divides).nth(MANY_DIVISIONS - 1).is_some()
+    let divisions = code.iter().filter(divides).nth(MANY_DIVISIONS - 1);
+    !branches && divisions.is_some() && ROWS_OF_PAIRED * weight(code) <= MOST_WEIGHT
 }
 
 /// Where the loop stands.

@@ -8,7 +8,7 @@ use super::{
     weight,
 };
 use crate::native::{
-    samples::{PURE, Samples},
+    samples::{PURE, Samples, seeds},
     ssa::{
         ir::{Builder, Function},
         plan::Plan,
@@ -124,13 +124,13 @@ fn divisions_of_every_size_are_exact() {
 #[test]
 fn random_functions_are_exact() {
     let mut accepted = 0;
-    for seed in 0..400 {
+    for seed in seeds(80) {
         let mut samples = Samples::new(seed);
         let function = samples.function(5, 2 + seed as usize % 40);
         let rows: Vec<_> = (0..30).map(|_| samples.row(5)).collect();
         accepted += check(&function, &rows, &format!("seed {seed}"));
     }
-    assert!(accepted > 800, "{accepted} rows were accepted");
+    assert!(accepted > 160, "{accepted} rows were accepted");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn expected_totals(function: &Function, rows: &[Vec<U256>], sums: &[Sum]) -> (Ve
 
 #[test]
 fn sums_over_accounts_are_exact() {
-    for seed in 0..120 {
+    for seed in seeds(40) {
         let mut samples = Samples::new(1_000 + seed);
         let function = samples.function(4, 3 + seed as usize % 25);
         let sums = [Sum { output: 0, limbs: 4 }, Sum { output: 4, limbs: 2 }];
