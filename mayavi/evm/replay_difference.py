@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from mayavi import _kernel
-from mayavi.cache_directory import default_cache_dir
+from mayavi.cache_directory import default_cache_dir, write_cache_file
 from mayavi.errors import MayaviError, ReplayDiffers, UsageError
 from mayavi.evm.path_cache import kernel_build
 
@@ -43,17 +42,13 @@ def replay_differs(message: str, state: bytes, evidence: bytes) -> ReplayDiffers
 def write_difference(message: str, state: bytes, evidence: bytes) -> Path:
     """Write a difference to the folder; return the file, named by its content."""
     named = hashlib.sha256(evidence + state).hexdigest()[:16]
-    folder = differences_folder()
-    folder.mkdir(parents=True, exist_ok=True)
     about = json.dumps({"message": message, "kernel": kernel_build()})
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in ((_ABOUT, about.encode()), (_EVIDENCE, evidence), (_STATE, state)):
             archive.writestr(name, content)
-    path = folder / f"{named}.zip"
-    unfinished = folder / f".{named}.{os.getpid()}"
-    unfinished.write_bytes(packed.getvalue())
-    unfinished.replace(path)
+    path = differences_folder() / f"{named}.zip"
+    write_cache_file(path, packed.getvalue())
     return path
 
 
