@@ -111,7 +111,7 @@ def exposure(
     fork = listener.open_world(loaded.world(rpc_url))
     began = time.monotonic()
     with specialised(chosen_specialise(loaded.config.specialise)) as work:
-        fork.read_within(work)
+        fork.read_within(work, seed=seed)
         try:
             built = build(loaded.config, fork, seed)
         except BadScenario as error:

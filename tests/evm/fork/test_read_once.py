@@ -70,7 +70,7 @@ def test_a_run_remembers_calls_until_the_state_changes(
     fork.set_code(CONTRACT, returning("1 SLOAD CALLER ADD 4 CALLDATALOAD ADD TIMESTAMP ADD"))
     data = bytes(36)
     with specialised(mode) as work:
-        fork.read_within(work)
+        fork.read_within(work, seed=1)
         first = fork.call(CONTRACT, data)
         assert fork.call(CONTRACT, data, ALICE) != first != fork.call(CONTRACT, bytes(35) + b"\1")
         calls: list[int] = []

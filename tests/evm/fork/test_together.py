@@ -25,7 +25,7 @@ def copies(world: Fork, number: int, *, share: bool, mode: str = "on") -> list[F
     found = [world.copy() for _ in range(number)]
     with specialised(mode) as work:
         for each in found:
-            each.read_within(work)
+            each.read_within(work, seed=1)
             if share:
                 each.share_outcomes()
     return found

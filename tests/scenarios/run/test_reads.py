@@ -46,7 +46,7 @@ def asked() -> tuple[Counter[Any], dict[str, bytes]]:
     with specialised("on") as work:
         built = build(config, WorldSource.of(chain=config.chain).open(), 7, 1)
         fork = built.world.fork
-        fork.read_within(work)
+        fork.read_within(work, seed=1)
         built.scheduler.begin()
         evm = CountingEvm(fork._evm)
         fork._evm = fork._fetcher._evm = fork._snapshots._evm = cast(_kernel.Evm, evm)
