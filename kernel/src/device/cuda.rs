@@ -67,7 +67,7 @@ pub struct Cuda {
     pub kernel: Option<Kernel>,
 }
 
-// SAFETY: handles of the driver may be used by any thread, one at a time.
+// SAFETY: handles of the driver belong to the process: any thread may use them, and only one at a time owns this.
 unsafe impl Send for Cuda {}
 
 /// The driver's version, and every device.
@@ -151,13 +151,13 @@ impl Cuda {
     }
 
     pub fn write(&mut self, place: u64, bytes: &[u8]) -> Result<(), String> {
-        // SAFETY: the driver reads this many bytes; the place was allocated with as many at least.
+        // SAFETY: the driver reads this many bytes here; the place is memory of the device, allocated with as many.
         let copied = unsafe { (self.driver.copy_in)(place, bytes.as_ptr().cast(), bytes.len()) };
         self.driver.check(copied, "copying to the device")
     }
 
     pub fn read(&mut self, place: u64, bytes: &mut [u8]) -> Result<(), String> {
-        // SAFETY: the driver writes this many bytes.
+        // SAFETY: the driver writes this many bytes here; the place is memory of the device, allocated with as many.
         let copied = unsafe { (self.driver.copy_out)(bytes.as_mut_ptr().cast(), place, bytes.len()) };
         self.driver.check(copied, "copying from the device")
     }
@@ -202,7 +202,10 @@ impl Cuda {
     }
 
     /// Have a stream run a kernel with so many threads, so many in a block, and do not wait. Memory is that of others.
-    pub fn start(
+    ///
+    /// # Safety
+    /// All places that the kernel is given are the device's memory, and the kernel's until it has run.
+    pub unsafe fn start(
         &mut self,
         text: &Text,
         name: &str,
@@ -235,7 +238,8 @@ impl Cuda {
         let stream = std::ptr::with_exposed_provenance_mut(stream as usize);
         let function = std::ptr::with_exposed_provenance_mut(kernel.function);
         let none = std::ptr::null_mut();
-        // SAFETY: the kernel has parameters of exactly these sizes, and reads and writes only memory that it was given.
+        // SAFETY: the kernel's text was printed for parameters of exactly these sizes, which the driver copies before it
+        // returns. It reads and writes only memory that it was given: allocated here, or promised to `start`.
         let started =
             unsafe { (self.driver.launch)(function, blocks, 1, 1, block, 1, 1, 0, stream, places.as_mut_ptr(), none) };
         self.driver.check(started, "starting the kernel")

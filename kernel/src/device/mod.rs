@@ -84,7 +84,7 @@ impl Device {
     fn download(&mut self, place: Argument, count: usize) -> Result<Vec<u64>, String> {
         let mut words = vec![0_u64; count];
         let Argument::Place(at) = place else { return Ok(words) };
-        // SAFETY: any bytes are words, and the slice is borrowed as long as they are written.
+        // SAFETY: the words are these bytes, any bytes are words, and nothing uses the words until the bytes are dropped.
         let bytes = unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast::<u8>(), 8 * count) };
         match self {
             Self::Cuda(cuda) => cuda.read(at, bytes)?,
@@ -106,11 +106,14 @@ impl Device {
         (stream, memory): (u64, &[(u64, usize)]),
     ) -> Result<(), String> {
         match self {
-            Self::Cuda(cuda) => cuda.start(text, kernel, [threads, block], given, stream),
+            // SAFETY: promised by the caller.
+            Self::Cuda(cuda) => unsafe { cuda.start(text, kernel, [threads, block], given, stream) },
             Self::Emulated(emulator) => {
-                // SAFETY: promised by the caller; an emulator is done when it returns.
+                // SAFETY: promised by the caller until the kernel has run; then it is taken back.
                 unsafe { emulator.lend(memory) };
-                emulator.launch(&text.text, kernel, u64::from(threads), EMULATED_BLOCK, given)
+                let done = emulator.launch(&text.text, kernel, u64::from(threads), EMULATED_BLOCK, given);
+                emulator.take_back();
+                done
             }
         }
     }
@@ -124,6 +127,6 @@ impl Device {
 }
 
 fn bytes_of(words: &[u64]) -> &[u8] {
-    // SAFETY: words are bytes, eight each.
+    // SAFETY: words are bytes, eight each, without padding; they stay borrowed as long as the bytes are.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), 8 * words.len()) }
 }

@@ -73,16 +73,17 @@ impl<'py> Array<'py> {
     pub unsafe fn pieces<'a>(&'a self, block: &FloatBlock, chunk: usize) -> PyResult<Vec<Piece<'a>>> {
         let (first, count) = (block.first, block.count);
         let size = (chunk * count).max(1);
-        // SAFETY: promised by the caller.
         Ok(match self {
-            Self::Floats(array) => unsafe { array.as_slice_mut() }?
-                .chunks_mut(size)
-                .map(|values| Piece { first, count, values: Values::Floats(values) })
-                .collect(),
-            Self::Singles(array) => unsafe { array.as_slice_mut() }?
-                .chunks_mut(size)
-                .map(|values| Piece { first, count, values: Values::Singles(values) })
-                .collect(),
+            Self::Floats(array) => {
+                // SAFETY: the caller promises that nothing else refers to the array.
+                let floats = unsafe { array.as_slice_mut() }?;
+                floats.chunks_mut(size).map(|values| Piece { first, count, values: Values::Floats(values) }).collect()
+            }
+            Self::Singles(array) => {
+                // SAFETY: as above.
+                let singles = unsafe { array.as_slice_mut() }?;
+                singles.chunks_mut(size).map(|values| Piece { first, count, values: Values::Singles(values) }).collect()
+            }
         })
     }
 }

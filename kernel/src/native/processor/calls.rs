@@ -34,7 +34,7 @@ pub fn entry(helper: Helper, arguments: usize, texts: &[Vec<Part>]) -> (Entry, u
 /// # Safety
 /// `arguments` has as many limbs as `sizes` says.
 unsafe fn operands<'a>(arguments: *const u64, sizes: usize) -> (&'a [u64], &'a [u64]) {
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises so many limbs, and generated code does not write to them during a call.
     unsafe { std::slice::from_raw_parts(arguments, sizes >> 8) }.split_at(sizes & 0xff)
 }
 
@@ -56,7 +56,7 @@ unsafe extern "C" fn short_quotient<const N: usize, const M: usize>(
     results: *mut u64,
     _: usize,
 ) {
-    // SAFETY: generated code passes as many limbs as it says, and has place for a quotient as long as the dividend.
+    // SAFETY: generated code passes `N` limbs and then `M`, and has place for `N` elsewhere, all at multiples of eight.
     let (dividend, divisor, quotient) = unsafe {
         (&*arguments.cast::<[u64; N]>(), &*arguments.add(N).cast::<[u64; M]>(), &mut *results.cast::<[u64; N]>())
     };
@@ -66,20 +66,22 @@ unsafe extern "C" fn short_quotient<const N: usize, const M: usize>(
 }
 
 unsafe extern "C" fn reciprocal(arguments: *const u64, results: *mut u64, _: usize) {
-    // SAFETY: the caller passes two limbs, and has place for two.
+    // SAFETY: generated code passes two limbs, and has place for two.
     unsafe { *results.cast::<[u64; 2]>() = reciprocal_of(*arguments.cast::<[u64; 2]>()) };
 }
 
 unsafe extern "C" fn quotient(arguments: *const u64, results: *mut u64, sizes: usize) {
-    // SAFETY: generated code passes as many limbs as it says, and has place for a quotient as long as the dividend.
+    // SAFETY: generated code passes as many limbs as it says.
     let (dividend, divisor) = unsafe { operands(arguments, sizes) };
+    // SAFETY: it has place for a quotient as long as the dividend, which is not where the arguments are.
     let results = unsafe { std::slice::from_raw_parts_mut(results, dividend.len()) };
     divide(dividend, divisor, results, &mut [0; MOST]);
 }
 
 unsafe extern "C" fn remainder(arguments: *const u64, results: *mut u64, sizes: usize) {
-    // SAFETY: generated code passes as many limbs as it says, and has place for a remainder as long as the divisor.
+    // SAFETY: generated code passes as many limbs as it says.
     let (dividend, divisor) = unsafe { operands(arguments, sizes) };
+    // SAFETY: it has place for a remainder as long as the divisor, which is not where the arguments are.
     let results = unsafe { std::slice::from_raw_parts_mut(results, divisor.len()) };
     let mut rest = [0; MOST];
     divide(dividend, divisor, &mut [0; MOST], &mut rest);
@@ -87,18 +89,20 @@ unsafe extern "C" fn remainder(arguments: *const u64, results: *mut u64, sizes: 
 }
 
 unsafe extern "C" fn pure(arguments: *const u64, results: *mut u64, detail: usize) {
-    // SAFETY: generated code passes whole words, and has place for one.
+    // SAFETY: generated code passes as many whole words as it says.
     let (words, results) = unsafe {
         (std::slice::from_raw_parts(arguments.cast::<[u64; 4]>(), (detail >> 8) / 4), results.cast::<[u64; 4]>())
     };
     let word = |at: usize| words.get(at).map_or(U256::ZERO, |limbs| U256::from_limbs(*limbs));
-    // SAFETY: as above.
+    // SAFETY: generated code has place for a word, which is not where the arguments are.
     unsafe { *results = compute(detail as u8, word(0), word(1), word(2)).into_limbs() };
 }
 
 unsafe extern "C" fn keccak(arguments: *const u64, results: *mut u64, text: usize) {
-    // SAFETY: the text lives as long as the code, and generated code passes one word for each word in it.
-    let (text, words) = unsafe { (&*(text as *const Vec<Part>), arguments.cast::<[u64; 4]>()) };
+    let words = arguments.cast::<[u64; 4]>();
+    // SAFETY: the number is the address of a text that the machine holds as long as its code, in a list that never grows.
+    let text = unsafe { &*(text as *const Vec<Part>) };
+    // SAFETY: generated code passes a word for each number in its text.
     let word = |at: u32| U256::from_limbs(unsafe { *words.add(at as usize) });
     // SAFETY: generated code has place for a word.
     unsafe { *results.cast::<[u64; 4]>() = hash(text, word).into_limbs() };

@@ -36,8 +36,9 @@ pub struct Machine {
     pub size: usize,
 }
 
-// SAFETY: finished code is only read. The module is touched again only to free it, by whoever drops the last owner.
+// SAFETY: finished code belongs to no thread, and the module is touched again only to free it, by whoever drops it.
 unsafe impl Send for Machine {}
+// SAFETY: a shared machine can only be run, which reads the code and the texts and writes to neither.
 unsafe impl Sync for Machine {}
 
 impl Machine {
@@ -52,16 +53,20 @@ impl Machine {
         match define(&mut module, &lowered) {
             Ok((entry, size)) => Ok(Self { entry, module: Some(module), _texts: lowered.texts, size }),
             Err(error) => {
-                // SAFETY: there is no code yet that anybody could run.
+                // SAFETY: nobody has the address of any code in it: `define` gave none.
                 unsafe { module.free_memory() };
                 Err(format!("no machine code: {error}"))
             }
         }
     }
 
-    /// Run every row. The caller has checked that they lie inside their slices.
-    pub fn run(&self, rows: &mut Rows<'_>) {
-        // SAFETY: the code reads and writes the words of `count` rows and their flags, and nothing else.
+    /// Run every row.
+    ///
+    /// # Safety
+    /// The rows have passed `Rows::check` with the words of the plan.
+    pub unsafe fn run(&self, rows: &mut Rows<'_>) {
+        // SAFETY: the code reads and writes the words of `count` rows and their flags, and nothing else: those that the
+        // caller has checked.
         unsafe {
             (self.entry)(
                 rows.inputs.as_ptr(),
@@ -78,7 +83,7 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
-            // SAFETY: nobody runs the code any more: running it borrows `self`.
+            // SAFETY: nobody runs the code any more: running it borrows `self`, and its address is nowhere else.
             unsafe { module.free_memory() };
         }
     }

@@ -14,8 +14,9 @@ pub struct Rows<'a> {
 impl Rows<'_> {
     /// Panic unless every row lies inside the slices.
     pub fn check(&self, input_words: usize, output_words: usize) {
+        let end = |stride: usize, words: usize| (self.count - 1).checked_mul(stride)?.checked_add(4 * words);
         let inside = |len: usize, stride: usize, words: usize| {
-            self.count == 0 || words == 0 || (self.count - 1) * stride + 4 * words <= len
+            self.count == 0 || words == 0 || end(stride, words).is_some_and(|end| end <= len)
         };
         assert!(inside(self.inputs.len(), self.input_stride, input_words), "rows behind the end of the inputs");
         assert!(inside(self.outputs.len(), self.output_stride, output_words), "rows behind the end of the outputs");

@@ -51,9 +51,14 @@ impl Emulator {
     /// Use memory of the process at its own place, instead of all that was lent before.
     ///
     /// # Safety
-    /// Nothing else reads or writes it while kernels run.
+    /// Every piece is memory of this process, and nothing else reads or writes it until it is taken back.
     pub unsafe fn lend(&mut self, pieces: &[(u64, usize)]) {
         self.lent = pieces.to_vec();
+    }
+
+    /// Use no memory of the process any more.
+    pub fn take_back(&mut self) {
+        self.lent.clear();
     }
 
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
@@ -131,7 +136,8 @@ impl Thread<'_> {
         let size = bits as usize / 8;
         let holds = |(start, length): &&(u64, usize)| at >= *start && at - *start + size as u64 <= *length as u64;
         if self.lent.iter().any(|piece| holds(&piece)) {
-            // SAFETY: inside a piece that was lent, of which its owner promises that nothing else uses it now.
+            // SAFETY: inside a piece that was lent: memory of this process that nothing else uses now. The bytes are
+            // borrowed from this thread's own state, so there is one such slice at a time.
             return Ok(unsafe {
                 std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(at as usize), size)
             });
