@@ -56,6 +56,23 @@ impl<'a, 'py> FromPyObject<'a, 'py> for WordArg {
     }
 }
 
+/// A gas limit given as a Python integer.
+pub struct GasArg(pub u64);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for GasArg {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        object.extract().map(Self).map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(object.py()) {
+                PyOverflowError::new_err(format!("gas {} does not fit into 64 unsigned bits", *object))
+            } else {
+                error
+            }
+        })
+    }
+}
+
 pub fn word_to_python(py: Python<'_>, word: U256) -> PyResult<Bound<'_, PyAny>> {
     if let Ok(small) = u64::try_from(word) {
         return Ok(small.into_pyobject(py)?.into_any());

@@ -11,7 +11,7 @@ use pyo3::{
 use revm::{
     context::{BlockEnv, TxEnv, result::ExecutionResult},
     context_interface::block::BlobExcessGasAndPrice,
-    primitives::{Address, B256, Bytes, TxKind, U256},
+    primitives::{Address, B256, Bytes, TxKind, U256, ruint::aliases::U512},
     state::{AccountInfo, EvmState},
 };
 
@@ -43,13 +43,24 @@ const BLOB_FEE_FRACTION: u64 = 3_338_477;
 /// Default gas limit of a simulated call.
 pub const DEFAULT_GAS: u64 = 30_000_000;
 
-/// A block's blob fee. It grows exponentially: beyond 128 bits it is a mistake, and computing it would not end.
+/// A block's blob fee by EIP-4844, in numbers that hold every step: e to the power of excess / fraction, rounded down.
+///
+/// Beyond 128 bits it is a mistake, and computing it would not end.
 pub fn blob_fee(excess: u64, fraction: u64) -> Result<BlobExcessGasAndPrice, String> {
     const HIGHEST_EXPONENT: u64 = 88;
-    match excess.checked_div(fraction) {
-        Some(exponent) if exponent <= HIGHEST_EXPONENT => Ok(BlobExcessGasAndPrice::new(excess, fraction)),
-        _ => Err(format!("excess blob gas {excess} gives a blob fee beyond 128 bits")),
+    let beyond = || format!("excess blob gas {excess} gives a blob fee beyond 128 bits");
+    if excess.checked_div(fraction).is_none_or(|exponent| exponent > HIGHEST_EXPONENT) {
+        return Err(beyond());
     }
+    let (numerator, denominator) = (U512::from(excess), U512::from(fraction));
+    let (mut sum, mut term, mut step) = (U512::ZERO, denominator, U512::ZERO);
+    while !term.is_zero() {
+        sum += term;
+        step += denominator;
+        term = term * numerator / step;
+    }
+    let blob_gasprice = u128::try_from(sum / denominator).map_err(|_| beyond())?;
+    Ok(BlobExcessGasAndPrice { excess_blob_gas: excess, blob_gasprice })
 }
 
 /// One world with the writes over it, a block environment and a hard fork.

@@ -23,6 +23,8 @@ mod seeding;
 mod specialise;
 mod stopwatch;
 mod storage;
+#[cfg(test)]
+mod test_world;
 mod trace;
 mod views;
 

@@ -63,6 +63,9 @@ pub enum Failure {
     Differs(Box<Difference>),
 }
 
+/// Bytes of memory beyond which a transaction halts, whatever its gas: so many take the gas of 36,000 blocks.
+const MOST_MEMORY: u64 = 1 << 30;
+
 pub type RawEvm<I = ()> = MainnetEvm<MainnetContext<RowDatabase>, I>;
 
 pub struct Machine {
@@ -77,6 +80,7 @@ fn configuration(settings: &Settings) -> CfgEnv {
     cfg.disable_balance_check = !rules.check_balance;
     cfg.disable_nonce_check = !rules.check_nonce;
     cfg.disable_base_fee = !rules.check_base_fee;
+    cfg.memory_limit = MOST_MEMORY;
     if rules != Rules::REPLAY {
         // A simulation may act for a contract and spend more than a block holds.
         cfg.disable_eip3607 = true;

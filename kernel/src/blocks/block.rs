@@ -300,3 +300,6 @@ pub fn decode_header(mut rlp: &[u8]) -> PyResult<String> {
     }
     header_to_json(&header)
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,3 +6,5 @@ pub mod hardfork;
 pub mod receipt;
 pub mod replay;
 pub mod requests;
+#[cfg(test)]
+mod tests;

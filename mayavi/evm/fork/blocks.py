@@ -44,11 +44,13 @@ class ForkBlocks(ForkState):
         """Set fields of the block environment; fields not named stay."""
         if prevrandao is not None and len(prevrandao) != 32:
             raise UsageError(f"prevrandao has {len(prevrandao)} bytes, not 32")
-        fraction = chains.blob_fee_fraction_at(self.chain_id, timestamp or self.timestamp, self.hardfork)
+        timestamp = None if timestamp is None else u64(timestamp, "timestamp")
+        at = self.timestamp if timestamp is None else timestamp
+        fraction = chains.blob_fee_fraction_at(self.chain_id, at, self.hardfork)
         try:
             self._evm.set_block(
                 number=None if number is None else u64(number, "block number"),
-                timestamp=None if timestamp is None else u64(timestamp, "timestamp"),
+                timestamp=timestamp,
                 coinbase=None if coinbase is None else self.address_of(coinbase),
                 base_fee=None if base_fee is None else u64(base_fee, "base fee"),
                 gas_limit=None if gas_limit is None else u64(gas_limit, "gas limit"),

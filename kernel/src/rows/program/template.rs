@@ -18,6 +18,7 @@ use super::{
     word::{Owner, Source, SourceArg, ZERO},
 };
 use crate::{
+    convert::GasArg,
     evm::DEFAULT_GAS,
     machine::{Failure, Machine},
     specialise::{Answer, Call, Runner, Shape},
@@ -90,16 +91,16 @@ pub struct PyTemplate {
 #[pymethods]
 impl PyTemplate {
     #[new]
-    #[pyo3(signature = (to, data, holes=None, *, sender=SourceArg(ZERO), value=SourceArg(ZERO), gas=DEFAULT_GAS))]
+    #[pyo3(signature = (to, data, holes=None, *, sender=SourceArg(ZERO), value=SourceArg(ZERO), gas=GasArg(DEFAULT_GAS)))]
     fn new(
         to: SourceArg,
         data: &[u8],
         holes: Option<&Bound<'_, PyDict>>,
         sender: SourceArg,
         value: SourceArg,
-        gas: u64,
+        gas: GasArg,
     ) -> PyResult<Self> {
-        let mut owner = Owner::default();
+        let (GasArg(gas), mut owner) = (gas, Owner::default());
         let mut filled = Vec::new();
         for (offset, word) in holes.iter().flat_map(|holes| holes.iter()) {
             let offset: usize = offset.extract()?;
