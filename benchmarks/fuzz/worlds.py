@@ -1,0 +1,96 @@
+"""Random worlds: contracts that call one another, accounts that end, and storage where accounts begin."""
+
+from __future__ import annotations
+
+import random
+
+from benchmarks.fuzz.bytecode import SELECTOR, THEMES, Rules, Writer
+from benchmarks.fuzz.playing import Account
+from benchmarks.fuzz.words import pool
+from mayavi._kernel import create2_address, hardforks
+from mayavi.evm.hashing import create_address, keccak256
+
+SENDERS = [bytes([first]) * 20 for first in (0xA1, 0xB2, 0xC3)]
+TARGET, LIBRARY, OTHER, DOOMED, MAKER = (bytes([first]) * 20 for first in (0x41, 0x42, 0x43, 0x44, 0x45))
+EMPTY, BENEFICIARY = b"\x77" * 20, b"\x99" * 20
+CREATED = create2_address(MAKER, bytes(32), keccak256(b""))
+"""Where `MAKER` creates an account without code."""
+NEXT = create_address(MAKER, 1)
+KNOWN = [TARGET, LIBRARY, OTHER, DOOMED, MAKER, CREATED]
+END = 77
+"""First word of calldata at which `DOOMED` ends and `MAKER` creates."""
+
+NEWEST = ["osaka", "prague", "cancun", "shanghai"]
+REPLAYED = [*NEWEST, "paris", "london"]
+OTHERS = [name for name in hardforks() if name not in REPLAYED]
+"""Hard forks under which nothing is replayed but batches of reads."""
+
+
+def draw_rules(rng: random.Random) -> Rules:
+    """Draw a hard fork, mostly one whose calls are replayed, and a theme."""
+    theme = rng.choice([*THEMES, "refunds", "life", "deep", "inactive", "mixed"])
+    drawn = rng.random()
+    if theme == "inactive":
+        hardfork = rng.choice([*REPLAYED[1:], *REPLAYED[1:], *OTHERS])
+    elif drawn < 0.93:
+        hardfork = rng.choice([*NEWEST, *REPLAYED])
+    else:
+        hardfork = rng.choice(OTHERS)
+    words = rng.choice([6, 10]) if theme == "refunds" else rng.choice([2, 3, 3, 4])
+    return Rules(hardfork, theme, words, tuple(pool(rng, rng.choice([2, 3, 4, 6, 12, 40]))))
+
+
+def draw_accounts(rng: random.Random, rules: Rules) -> dict[bytes, Account]:
+    """Draw the accounts of a world."""
+
+    def contract(calls: list[bytes], size: int, theme: str = rules.theme) -> str:
+        return Writer(rng, rules, theme, calls, size=size).contract()
+
+    def storage(slots: range) -> dict[int, int]:
+        return {slot: rng.choice([1, 2, 5, 77, 2**255 + 1]) for slot in slots if rng.random() < 0.6}
+
+    size = rng.choice([6, 15, 30, 60])
+    calls = [LIBRARY, LIBRARY, OTHER, OTHER, DOOMED, MAKER, EMPTY]
+    also = calls if rules.theme == "life" else calls[:4]
+    accounts = {
+        TARGET: Account(contract(also, size), storage=storage(range(8))),
+        LIBRARY: Account(contract([OTHER], size // 2, "mixed"), storage=storage(range(8))),
+        OTHER: Account(contract([], size // 2), storage=storage(range(8))),
+        DOOMED: Account(ending(rng, contract([], 5, "mixed")), storage=storage(range(9))),
+        MAKER: Account(making(rng, contract([], 5, "mixed")), storage=storage(range(3))),
+        CREATED: Account(storage={slot: 70 + slot for slot in range(4, 8)}),
+    }
+    if rng.random() < 0.5:
+        accounts[NEXT] = Account(storage={5: 75})
+    for sender in SENDERS[: rng.randrange(4)]:
+        accounts[sender] = Account(balance=10**18)
+    if rng.random() < 0.1:
+        accounts[TARGET].balance = 5
+    return accounts
+
+
+def at_the_end(do: str, otherwise: str) -> str:
+    """Code that does something if its first word is `END`."""
+    return f"{len(SELECTOR)} CALLDATALOAD {END} EQ @end JUMPI {otherwise} :end {do}"
+
+
+def ending(rng: random.Random, otherwise: str) -> str:
+    """Code of an account that ends if its first word says so."""
+    heir = rng.choice([SENDERS[0], EMPTY, DOOMED])
+    return at_the_end(f"0x{heir.hex()} SELFDESTRUCT", otherwise)
+
+
+def making(rng: random.Random, otherwise: str) -> str:
+    """Code of an account that creates others if its first word says so."""
+    how = rng.choice(["0 0 0 0 CREATE2", "0 0 0 CREATE", "0 0 0 0 CREATE2 0 0 0 CREATE ADD"])
+    return at_the_end(f"{how} 0 MSTORE 32 0 RETURN", otherwise)
+
+
+def draw_block(rng: random.Random) -> dict[str, object]:
+    """Draw the fields of a block."""
+    fields: dict[str, object] = {"coinbase": BENEFICIARY}
+    if rng.random() < 0.3:
+        fields["base_fee"] = rng.choice([0, 7, 10**9])
+    if rng.random() < 0.2:
+        fields["number"] = rng.choice([1, 255, 256, 2**40])
+    return fields
