@@ -39,8 +39,8 @@ ACTIVE_LATER = [0x1E, 0x48, 0x49, 0x4A, 0x5C, 0x5D, 0x5E, 0x5F, 0xE6, 0xE7, 0xE8
 
 USUAL = {
     "store": 14, "expression": 4, "transient": 3, "memory": 9, "copy": 4, "log": 4, "branch": 10, "loop": 3, "call": 9,
-    "leave": 4, "life": 0.4, "diamond": 6, "refund": 3, "mapping": 5, "precompile": 2, "inactive": 0.6, "exponent": 1.5,
-    "unusual": 0.3,
+    "leave": 4, "life": 0.3, "diamond": 6, "refund": 3, "mapping": 5, "precompile": 2, "inactive": 0.6, "exponent": 1.5,
+    "unusual": 0.15,
 }  # fmt: skip
 """How often each kind of statement is drawn."""
 THEMES: dict[str, dict[str, float]] = {
@@ -407,16 +407,16 @@ class Writer:
         if not self.calls:
             self.store(depth)
             return
-        kinds = ["CALL", "CALL", "CALL", "CALLCODE", *[name for name in ("STATICCALL", "DELEGATECALL") * 2
-                                                      if self.is_active(name)]]  # fmt: skip
-        kind = rng.choice(kinds)
+        kind = rng.choice(["CALL", "CALL", "CALL", "CALLCODE", "STATICCALL", "DELEGATECALL", "DELEGATECALL"])
+        if not self.is_active(kind):
+            kind = "CALL"
         if rng.random() < 0.6:
             self.word()
             self.put(self.offset + 0x80, "MSTORE")
         self.put(rng.choice([0, 32, 32, 64, 96]), rng.randrange(0x60))
         self.put(rng.choice([0, 4, 36, 68, 100, 100]), rng.choice([0x80, 0x80, 0, 20]))
         if kind in ("CALL", "CALLCODE"):
-            self.put(0 if rng.random() < 0.96 else 1)
+            self.put(0 if rng.random() < 0.985 else 1)
         if rng.random() < 0.9:
             self.put(rng.choice(self.calls))
         else:

@@ -23,7 +23,7 @@ from benchmarks.fuzz.worlds import (
 )
 
 Channel = Callable[[random.Random], Case]
-GAS = [1_000_000, 1_000_000, 300_000, 100_000]
+GAS = [1_000_000] * 9 + [3_000_000] * 9 + [300_000, 100_000]
 
 
 def chosen_words(rng: random.Random, count: int, words: int) -> bytes:
@@ -38,14 +38,14 @@ def fleet_case(rng: random.Random, *, whole: bool, reopened: bool = False) -> Ca
     """Programs on a fleet, with rare programs and changes of rows between them."""
     rules = draw_rules(rng)
     case = Case(rules.hardfork, draw_accounts(rng, rules), [], draw_block(rng))
-    case.rows = rng.choice([16, 64, 128, 256])
+    case.rows = rng.choice([16, 32, 64, 128])
     case.words = list(rules.pool)
     case.floats = list(FLOATS)
     case.threads = 2 if rng.random() < 0.05 else 1
     usual = rng.choice([1, 1, 2])
     case.programs = [ProgramWriter(rng, rules, whole=whole).program() for _ in range(usual)]
     case.programs += [rare_program(rng, rules) for _ in range(2)]
-    rounds, steps = rng.choice([2, 3, 4]), max(3, rng.choice([600, 1_500, 4_000]) // case.rows)
+    rounds, steps = rng.choice([2, 3, 4]), max(3, rng.choice([300, 500, 800, 1_500, 4_000]) // case.rows)
     for number in range(rounds):
         for _ in range(steps):
             program = rng.randrange(usual)

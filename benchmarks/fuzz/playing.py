@@ -62,21 +62,19 @@ class Played:
 
 def play(case: Case, mode: str) -> Played:
     """Play all events of a case. An error is an observation; a difference that the kernel finds, or a panic, ends it."""
-    with tempfile.TemporaryDirectory() as folder:
-        player: FleetPlayer | ForkPlayer
-        player = FleetPlayer(case, mode, Path(folder)) if case.rows else ForkPlayer(case, mode)
-        seen: list[Any] = []
-        for event in case.events:
-            try:
-                seen.append(getattr(player, event[0])(*event[1:]))
-            except (MayaviError, ValueError, OverflowError) as error:
-                seen.append((type(error).__name__, str(error)))
-            except BaseException as error:
-                if not isinstance(error, RuntimeError) and type(error).__name__ != "PanicException":
-                    raise
-                seen.append((type(error).__name__, str(error)))
-                break
-        return Played(seen, *player.statistics())
+    player = FleetPlayer(case, mode) if case.rows else ForkPlayer(case, mode)
+    seen: list[Any] = []
+    for event in case.events:
+        try:
+            seen.append(getattr(player, event[0])(*event[1:]))
+        except (MayaviError, ValueError, OverflowError) as error:
+            seen.append((type(error).__name__, str(error)))
+        except BaseException as error:
+            if not isinstance(error, RuntimeError) and type(error).__name__ != "PanicException":
+                raise
+            seen.append((type(error).__name__, str(error)))
+            break
+    return Played(seen, *player.statistics())
 
 
 def open_world(case: Case) -> Fork:
@@ -201,10 +199,12 @@ class ForkPlayer:
 class FleetPlayer:
     """Programs on the rows of a fleet."""
 
-    def __init__(self, case: Case, mode: str, folder: Path) -> None:
+    def __init__(self, case: Case, mode: str) -> None:
         self.case, self.mode = case, mode
-        self.world = open_world(case)
-        self.cache = PathCache(self.world.digest(), folder) if ("reopen",) in case.events else None
+        self.world, self.cache = open_world(case), None
+        if ("reopen",) in case.events:
+            self.folder = tempfile.TemporaryDirectory()
+            self.cache = PathCache(self.world.digest(), Path(self.folder.name))
         self.fleet = Fleet(self.world, case.rows, specialise=mode, cache=self.cache)
         self.programs = [build(whole, operations) for whole, operations in case.programs]
         self.words, self.floats = _pool(case), np.array(case.floats or [0.0])
@@ -218,10 +218,10 @@ class FleetPlayer:
     def run(self, number: int, inputs: dict[str, bytes], only: list[int] | None = None) -> Any:
         """Run a program; inputs name words, or floats, of the case by their index in each row."""
         program = self.programs[number]
-        indices = {name: np.frombuffer(chosen, np.uint8) for name, chosen in inputs.items()}
+        indices = {name: np.frombuffer(chosen, np.uint8).reshape(len(self.fleet), -1) for name, chosen in inputs.items()}
         if only is not None:
             indices = {name: chosen[only] for name, chosen in indices.items()}
-        given: dict[str, Any] = {name: self.words[indices[name]] for name in program.inputs}
+        given: dict[str, Any] = {name: self.words[indices[name][:, 0]] for name in program.inputs}
         given |= {name: self.floats[indices[name]] for name, _ in program.float_inputs}
         found = self.fleet.run(program, threads=self.case.threads, only=only, **given)
         return {
@@ -331,16 +331,21 @@ def differing(one: Any, other: Any) -> str | None:
                 place = tuple(int(each[0]) for each in np.nonzero(a != b))
                 row = place[0]
                 if name == "words":
-                    a, b = (int.from_bytes(each[row, place[1]].tobytes(), "big") for each in (a, b))
-                    return f"output {place[1]} of row {row}: {a} and {b}"
+                    values = [int.from_bytes(each[row, place[1]].tobytes(), "big") for each in (a, b)]
+                    return f"output {place[1]} of row {row}: {values[0]} and {values[1]}"
                 return f"{name} of row {row}: {a[row].tobytes().hex()} and {b[row].tobytes().hex()}"
         return None
     if one == other:
         return None
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         at = next(at for at, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1])
-        return f"entry {at}: {one[at]!r} and {other[at]!r}"
-    return f"{one!r} and {other!r}"
+        return f"entry {at}: {shortened(repr(one[at]))} and {shortened(repr(other[at]))}"
+    return " and ".join("an outcome" if isinstance(each, dict) else shortened(repr(each)) for each in (one, other))
+
+
+def shortened(text: str) -> str:
+    """Return at most the first few hundred characters."""
+    return text if len(text) <= 400 else f"{text[:400]}…"
 
 
 @dataclass

@@ -12,7 +12,7 @@ from benchmarks.fuzz.worlds import DOOMED, END, KNOWN, LIBRARY, MAKER, OTHER, SE
 TWO = "add subtract multiply divide minimum maximum less equal shift_right".split()
 FLOAT_TWO = "float_add float_subtract float_multiply float_divide float_minimum float_maximum float_less".split()
 FLOAT_ONE = "float_absolute float_negate float_single float_exp float_log".split()
-GAS = [300_000, 1_000_000, 1_000_000, 100_000]
+GAS = [1_000_000] * 9 + [3_000_000] * 9 + [300_000, 100_000]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 1e300, float("inf"), float("-inf"), float("nan"), 3.25, -745.2, 709.9,
           1e-9, 1e18]  # fmt: skip
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 from benchmarks.fuzz.bytecode import SELECTOR, THEMES, Rules, Writer
-from benchmarks.fuzz.playing import Account
+from benchmarks.fuzz.playing import Account, Case, open_world
 from benchmarks.fuzz.words import pool
 from mayavi._kernel import create2_address, hardforks
+from mayavi.errors import CallHalted, ExecutionError
 from mayavi.evm.hashing import create_address, keccak256
 
 SENDERS = [bytes([first]) * 20 for first in (0xA1, 0xB2, 0xC3)]
@@ -20,6 +21,9 @@ KNOWN = [TARGET, LIBRARY, OTHER, DOOMED, MAKER, CREATED]
 END = 77
 """First word of calldata at which `DOOMED` ends and `MAKER` creates."""
 
+SAMPLE = [TARGET] * 6 + [OTHER] * 3
+"""Contracts that are called to see whether they halt."""
+TRIES = 5
 NEWEST = ["osaka", "prague", "cancun", "shanghai"]
 REPLAYED = [*NEWEST, "paris", "london"]
 OTHERS = [name for name in hardforks() if name not in REPLAYED]
@@ -31,8 +35,8 @@ def draw_rules(rng: random.Random) -> Rules:
     theme = rng.choice([*THEMES, "refunds", "life", "deep", "inactive", "mixed"])
     drawn = rng.random()
     if theme == "inactive":
-        hardfork = rng.choice([*REPLAYED[1:], *REPLAYED[1:], *OTHERS])
-    elif drawn < 0.93:
+        hardfork = rng.choice(REPLAYED[1:] if drawn < 0.85 else OTHERS)
+    elif drawn < 0.95:
         hardfork = rng.choice([*NEWEST, *REPLAYED])
     else:
         hardfork = rng.choice(OTHERS)
@@ -41,7 +45,31 @@ def draw_rules(rng: random.Random) -> Rules:
 
 
 def draw_accounts(rng: random.Random, rules: Rules) -> dict[bytes, Account]:
-    """Draw the accounts of a world."""
+    """Draw the accounts of a world. Contracts that mostly halt, which is never replayed, are drawn again."""
+    for _ in range(TRIES):
+        accounts = any_accounts(rng, rules)
+        if halts(rng, rules, accounts) <= len(SAMPLE) / 3:
+            break
+    return accounts
+
+
+def halts(rng: random.Random, rules: Rules, accounts: dict[bytes, Account]) -> int:
+    """Count how many of a few calls halt."""
+    fork, found = open_world(Case(rules.hardfork, accounts, [])), 0
+    fork.specialise = "off"
+    for to in SAMPLE:
+        words = rng.choices(rules.pool, k=rules.words)
+        try:
+            fork.call(to, SELECTOR + b"".join(word.to_bytes(32, "big") for word in words), SENDERS[0], gas=300_000)
+        except CallHalted:
+            found += 1
+        except ExecutionError:
+            pass
+    return found
+
+
+def any_accounts(rng: random.Random, rules: Rules) -> dict[bytes, Account]:
+    """Draw the accounts of a world, whatever they do."""
 
     def contract(calls: list[bytes], size: int, theme: str = rules.theme) -> str:
         return Writer(rng, rules, theme, calls, size=size).contract()
