@@ -49,7 +49,7 @@ THEMES: dict[str, dict[str, float]] = {
     "diamonds": {"diamond": 120},
     "deep": {"diamond": 90, "store": 20},
     "inactive": {"diamond": 60, "inactive": 6},
-    "refunds": {"refund": 60, "store": 15, "call": 3, "branch": 4, "expression": 1, "diamond": 1},
+    "refunds": {"refund": 60, "store": 4, "call": 3, "branch": 3, "expression": 12, "diamond": 3},
     "nested": {"call": 60},
     "life": {"life": 20, "call": 30},
     "memory": {"memory": 50, "copy": 40},
@@ -78,6 +78,8 @@ class Rules:
     """Words of calldata behind the selector."""
     pool: tuple[int, ...]
     """Words that calldata has."""
+    terse: bool = False
+    """Whether contracts and programs do one or two things only, so that nothing hides what these do."""
 
     def constant(self, rng: random.Random) -> int:
         """Draw a constant, at times one that calldata has."""
@@ -110,7 +112,7 @@ class Writer:
         if self.theme == "deep" or rng.random() < 0.04:
             self.filled = 1_024 - rng.randrange(14) if rng.random() < 0.8 else rng.randrange(1_024)
             self.put(f"PC*{self.filled}")
-        for _ in range(rng.randrange(1, 8)):
+        for _ in range(rng.randrange(1, 3 if self.rules.terse else 8)):
             self.statement(3)
         if rng.random() < 0.85:
             self.put(rng.choice([32, 32, 64, 96, 97]), rng.choice([0, 0, 0, 5]), "RETURN")
@@ -134,7 +136,8 @@ class Writer:
     def statement(self, depth: int) -> None:
         """Write a statement."""
         self.budget -= 1
-        kind = self.rng.choices(self.kinds, self.weights)[0] if self.budget > 0 and depth > 0 else "store"
+        simple = "refund" if self.theme == "refunds" else "store"
+        kind = self.rng.choices(self.kinds, self.weights)[0] if self.budget > 0 and depth > 0 else simple
         getattr(self, kind)(depth)
 
     # -- expressions: one word more on the stack ----------------------------------------------------------------------
@@ -295,13 +298,14 @@ class Writer:
     def refund(self, depth: int) -> None:
         """Set and clear slots with few values, so that original, present and new ones combine."""
         rng = self.rng
+        varying = rng.choice([0.0, 0.0, 0.5, 0.8])
         for _ in range(rng.randrange(1, 4)):
-            if rng.random() < 0.5:
+            if rng.random() > varying:
                 self.put(rng.choice([0, 0, 1, 5]))
             else:
                 self.word()
                 self.put(rng.choice([1, 3]), "AND")
-            self.put(rng.randrange(3), "SSTORE")
+            self.put(rng.randrange(2), "SSTORE")
 
     def mapping(self, depth: int) -> None:
         """Add to an entry of a mapping."""

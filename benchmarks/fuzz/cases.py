@@ -22,7 +22,7 @@ from benchmarks.fuzz.worlds import (
     draw_rules,
 )
 
-Channel = Callable[[random.Random], Case]
+Channel = Callable[[random.Random, bool], Case]
 GAS = [1_000_000] * 9 + [3_000_000] * 9 + [300_000, 100_000]
 
 
@@ -34,18 +34,19 @@ def chosen_words(rng: random.Random, count: int, words: int) -> bytes:
     return bytes(index % words for index in rng.randbytes(count))
 
 
-def fleet_case(rng: random.Random, *, whole: bool, reopened: bool = False) -> Case:
+def fleet_case(rng: random.Random, brief: bool, *, whole: bool, reopened: bool = False) -> Case:
     """Programs on a fleet, with rare programs and changes of rows between them."""
     rules = draw_rules(rng)
     case = Case(rules.hardfork, draw_accounts(rng, rules), [], draw_block(rng))
-    case.rows = rng.choice([16, 32, 64, 128])
+    case.rows = rng.choice([8, 16, 32, 64] if brief else [16, 32, 64, 128])
     case.words = list(rules.pool)
     case.floats = list(FLOATS)
     case.threads = 2 if rng.random() < 0.05 else 1
     usual = rng.choice([1, 1, 2])
     case.programs = [ProgramWriter(rng, rules, whole=whole).program() for _ in range(usual)]
-    case.programs += [rare_program(rng, rules) for _ in range(2)]
-    rounds, steps = rng.choice([2, 3, 4]), max(3, rng.choice([300, 500, 800, 1_500, 4_000]) // case.rows)
+    case.programs += [rare_program(rng, rules, whole=whole) for _ in range(2)]
+    rows = rng.choice([150, 300, 500] if brief else [500, 800, 1_500, 4_000])
+    rounds, steps = rng.choice([2, 2, 3] if brief else [2, 3, 4]), max(3, rows // case.rows)
     for number in range(rounds):
         for _ in range(steps):
             program = rng.randrange(usual)
@@ -211,63 +212,63 @@ class ForkRequests:
         return self.case
 
 
-def steps_case(rng: random.Random) -> Case:
+def steps_case(rng: random.Random, brief: bool) -> Case:
     """Whole steps."""
-    return fleet_case(rng, whole=True)
+    return fleet_case(rng, brief, whole=True)
 
 
-def fleets_case(rng: random.Random) -> Case:
+def fleets_case(rng: random.Random, brief: bool) -> Case:
     """Single calls of a fleet."""
-    return fleet_case(rng, whole=False)
+    return fleet_case(rng, brief, whole=False)
 
 
-def caches_case(rng: random.Random) -> Case:
+def caches_case(rng: random.Random, brief: bool) -> Case:
     """A fleet whose paths another one takes up."""
-    return fleet_case(rng, whole=rng.random() < 0.6, reopened=True)
+    return fleet_case(rng, brief, whole=rng.random() < 0.6, reopened=True)
 
 
-def sends_case(rng: random.Random) -> Case:
+def sends_case(rng: random.Random, brief: bool) -> Case:
     """Transactions of a fork."""
     requests = ForkRequests(rng)
-    for _ in range(rng.choice([1, 2, 4])):
-        requests.sends(rng.choice([100, 200, 400]))
+    for _ in range(rng.choice([1, 2] if brief else [1, 2, 4])):
+        requests.sends(rng.choice([30, 100] if brief else [200, 400]))
         requests.case.events.append(("digest",))
         if rng.random() < 0.5:
             requests.changes(1)
     return requests.finished()
 
 
-def views_case(rng: random.Random) -> Case:
+def views_case(rng: random.Random, brief: bool) -> Case:
     """Single calls of a fork."""
     requests = ForkRequests(rng)
-    for _ in range(rng.choice([1, 2, 3])):
-        requests.calls(rng.choice([100, 300, 600]))
+    for _ in range(rng.choice([1, 2] if brief else [1, 2, 3])):
+        requests.calls(rng.choice([30, 100] if brief else [300, 600]))
         requests.case.events.append(("finish_compiling",))
         if rng.random() < 0.5:
             requests.changes(1)
     return requests.finished()
 
 
-def batches_case(rng: random.Random) -> Case:
+def batches_case(rng: random.Random, brief: bool) -> Case:
     """Batches of calls of a fork."""
     requests = ForkRequests(rng)
-    for _ in range(rng.choice([1, 2, 4])):
-        requests.batches(rng.choice([6, 12]))
+    for _ in range(rng.choice([1, 2] if brief else [1, 2, 4])):
+        requests.batches(rng.choice([4, 8] if brief else [6, 12]))
         requests.case.events.append(("finish_compiling",))
         if rng.random() < 0.5:
             requests.changes(1)
     return requests.finished()
 
 
-def changes_case(rng: random.Random) -> Case:
+def changes_case(rng: random.Random, brief: bool) -> Case:
     """Transactions, calls and batches of a fork, with many changes between them."""
     requests = ForkRequests(rng)
-    for _ in range(rng.choice([10, 20])):
+    for _ in range(rng.choice([4, 8] if brief else [10, 20])):
         drawn = rng.random()
         if drawn < 0.5:
-            requests.sends(rng.choice([10, 30, 60]))
+            requests.sends(rng.choice([10, 30] if brief else [10, 30, 60]))
         elif drawn < 0.75:
-            requests.calls(rng.choice([20, 60]))
+            requests.calls(rng.choice([10, 30] if brief else [20, 60]))
         else:
             requests.batches(2)
         requests.changes(rng.randrange(1, 4))
@@ -285,6 +286,6 @@ CHANNELS: dict[str, Channel] = {
 }
 
 
-def draw_case(channel: str, rng: random.Random) -> Case:
-    """Draw a case of a channel."""
-    return CHANNELS[channel](rng)
+def draw_case(channel: str, rng: random.Random, *, brief: bool) -> Case:
+    """Draw a case of a channel; a brief one has fewer calls."""
+    return CHANNELS[channel](rng, brief)

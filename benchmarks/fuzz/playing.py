@@ -20,6 +20,15 @@ from mayavi.evm.fork import Fork
 from mayavi.evm.path_cache import PathCache
 
 DEPLOYER = b"\xd0" * 20
+USUAL_REASONS = {
+    "few calls are replayed",
+    "few rows are replayed",
+    "it makes no call",
+    "its calls are replayed one by one",
+    "no machine code can be made",
+    "replays take longer than the interpreter",
+}
+"""Why call sites and programs are left to the interpreter although nothing is wrong with them."""
 
 
 @dataclass
@@ -58,6 +67,12 @@ class Played:
     seen: list[Any]
     sites: list[dict[str, Any]]
     programs: list[dict[str, Any]]
+
+    @property
+    def complaints(self) -> list[str]:
+        """Reasons for which the kernel has given up what it could not repeat."""
+        reasons = [each["off"] for each in self.sites + self.programs if each["off"]]
+        return [reason for reason in reasons if reason not in USUAL_REASONS]
 
 
 def play(case: Case, mode: str) -> Played:
@@ -357,16 +372,18 @@ class Difference:
     what: str
 
 
-def compare(case: Case, wanted: list[Any], found: list[Any], mode: str) -> Difference | None:
-    """Compare the observations of a mode with those of `off`."""
-    for at, (one, other) in enumerate(zip(wanted, found, strict=False)):
+def compare(case: Case, wanted: Played, found: Played, mode: str) -> Difference | None:
+    """Compare what a mode gave with what `off` gave."""
+    for at, (one, other) in enumerate(zip(wanted.seen, found.seen, strict=False)):
         if (what := differing(one, other)) is not None:
             return Difference(at, mode, f"event {at} ({case.events[at][0]}), off and {mode}: {what}")
+    for complaint in found.complaints:
+        return Difference(len(case.events) - 1, mode, f"the kernel gave up a call site or program: {complaint}")
     return None
 
 
 def difference(case: Case, modes: tuple[str, ...] = ("on", "check")) -> Difference | None:
     """Play a case in all modes and return the first difference from `off`."""
-    wanted = play(case, "off").seen
-    found = (compare(case, wanted, play(case, mode).seen, mode) for mode in modes)
+    wanted = play(case, "off")
+    found = (compare(case, wanted, play(case, mode), mode) for mode in modes)
     return next((each for each in found if each is not None), None)

@@ -35,14 +35,14 @@ class ProgramWriter:
     def program(self) -> tuple[bool, list[tuple[Any, ...]]]:
         """Write the whole program."""
         rng = self.rng
-        calls = rng.choice([1, 1, 2, 2, 3, 4])
-        others = rng.randrange(8) if self.whole else rng.randrange(2)
+        calls = rng.choice([1, 2] if self.rules.terse else [1, 1, 2, 2, 3, 4])
+        others = rng.randrange(8) if self.whole and not self.rules.terse else rng.randrange(2)
         kinds = ["call"] * calls + ["other"] * others
         rng.shuffle(kinds)
         for kind in kinds:
             self.call() if kind == "call" else self.other()
         for name in [*self.words[len(self.inputs) :], self.inputs[0]]:
-            if name.endswith(".status") or rng.random() < 0.6:
+            if name.endswith(".status") or rng.random() < (0.9 if name.endswith(".gas") else 0.6):
                 self.operations.append(("output", name, name))
         if self.floats and rng.random() < 0.8:
             kind = rng.choice(["output_floats", "output_singles"])
@@ -86,8 +86,8 @@ class ProgramWriter:
                 holes[at] = self.word()
             elif rng.random() < 0.6:
                 data[at : at + 32] = self.rules.constant(rng).to_bytes(32, "big")
-        if rng.random() < 0.05:
-            data += b"\xff" * rng.choice([1, 31, 200])
+        if rng.random() < (0.5 if self.rules.theme == "refunds" else 0.05):
+            data += b"\xff" * rng.choice([1, 31, rng.randrange(300), rng.randrange(300)])
         called = [TARGET, TARGET, TARGET, OTHER] + ([DOOMED, MAKER] if self.rules.theme == "life" else [LIBRARY])
         value = rng.choice([1, 0]) if rng.random() < 0.02 else 0
         return self.account(called), bytes(data), holes, self.account(SENDERS), value, rng.choice(GAS)
@@ -96,10 +96,14 @@ class ProgramWriter:
         """Call a contract."""
         rng, name = self.rng, self.fresh("c")
         templates = [self.template() for _ in range(rng.choice([1, 1, 1, 2]))]
+        refunds = self.rules.theme == "refunds"
+        if refunds and isinstance(to := templates[0][0], bytes):  # slots that the call finds equal in every row
+            slots = rng.choice([[], [0], [0, 1], [1, 0], [0, 1]])
+            self.operations += [("store", to, slot, rng.choice([0, 1, 5, 5]), 1) for slot in slots]
         mask: Any = self.bit() if rng.random() < 0.2 else 1
         choice = self.bit() if len(templates) > 1 else 0
-        returns = rng.randrange(3)
-        self.operations.append(("call", name, templates, choice, mask, returns, rng.random() < 0.85))
+        returns, commit = rng.randrange(3), rng.random() < (0.6 if refunds else 0.85)
+        self.operations.append(("call", name, templates, choice, mask, returns, commit))
         self.words += [f"{name}.status", f"{name}.gas", *(f"{name}.{at}" for at in range(returns))]
 
     def slot(self) -> Any:
@@ -177,7 +181,7 @@ class ProgramWriter:
         self.floats.append(name)
 
 
-def rare_program(rng: random.Random, rules: Rules) -> tuple[bool, list[tuple[Any, ...]]]:
+def rare_program(rng: random.Random, rules: Rules, *, whole: bool) -> tuple[bool, list[tuple[Any, ...]]]:
     """Program that ends or creates an account, or writes a slot that is otherwise only read, where its input is set."""
     operations: list[tuple[Any, ...]] = [("input", "in0"), ("bits", "mask", "in0", 0, 1)]
     drawn = rng.random()
@@ -190,4 +194,4 @@ def rare_program(rng: random.Random, rules: Rules) -> tuple[bool, list[tuple[Any
         operations.append(("output", "c.gas", "c.gas"))
     else:
         operations.append(("store", rng.choice(KNOWN), rng.randrange(4, 8), rng.choice([0, 1, 99]), "mask"))
-    return rng.random() < 0.5, operations
+    return whole, operations

@@ -6,7 +6,7 @@ import random
 
 from benchmarks.fuzz.bytecode import SELECTOR, THEMES, Rules, Writer
 from benchmarks.fuzz.playing import Account, Case, open_world
-from benchmarks.fuzz.words import pool
+from benchmarks.fuzz.words import LARGEST, pool
 from mayavi._kernel import create2_address, hardforks
 from mayavi.errors import CallHalted, ExecutionError
 from mayavi.evm.hashing import create_address, keccak256
@@ -32,16 +32,21 @@ OTHERS = [name for name in hardforks() if name not in REPLAYED]
 
 def draw_rules(rng: random.Random) -> Rules:
     """Draw a hard fork, mostly one whose calls are replayed, and a theme."""
-    theme = rng.choice([*THEMES, "refunds", "life", "deep", "inactive", "mixed"])
+    theme = rng.choice([*THEMES, "refunds", "refunds", "life", "life", "deep", "inactive", "mixed"])
     drawn = rng.random()
     if theme == "inactive":
         hardfork = rng.choice(REPLAYED[1:] if drawn < 0.85 else OTHERS)
+    elif theme == "refunds" and drawn < 0.6:
+        hardfork = rng.choice(NEWEST[:2])
     elif drawn < 0.95:
         hardfork = rng.choice([*NEWEST, *REPLAYED])
     else:
         hardfork = rng.choice(OTHERS)
-    words = rng.choice([6, 10]) if theme == "refunds" else rng.choice([2, 3, 3, 4])
-    return Rules(hardfork, theme, words, tuple(pool(rng, rng.choice([2, 3, 4, 6, 12, 40]))))
+    words = rng.choice([1, 1, 2, 3, 10]) if theme == "refunds" else rng.choice([2, 3, 3, 4])
+    drawn_words = pool(rng, rng.choice([2, 3, 4, 6, 12, 40]))
+    if theme == "refunds":  # costly calldata
+        drawn_words[0] = LARGEST
+    return Rules(hardfork, theme, words, tuple(drawn_words), terse=rng.random() < (0.6 if theme == "refunds" else 0.3))
 
 
 def draw_accounts(rng: random.Random, rules: Rules) -> dict[bytes, Account]:
@@ -82,7 +87,7 @@ def any_accounts(rng: random.Random, rules: Rules) -> dict[bytes, Account]:
     also = calls if rules.theme == "life" else calls[:4]
     accounts = {
         TARGET: Account(contract(also, size), storage=storage(range(8))),
-        LIBRARY: Account(contract([OTHER], size // 2, "mixed"), storage=storage(range(8))),
+        LIBRARY: Account(contract([OTHER], size // 2, rules.theme if rules.theme == "refunds" else "mixed"), storage=storage(range(8))),
         OTHER: Account(contract([], size // 2), storage=storage(range(8))),
         DOOMED: Account(ending(rng, contract([], 5, "mixed")), storage=storage(range(9))),
         MAKER: Account(making(rng, contract([], 5, "mixed")), storage=storage(range(3))),
