@@ -36,7 +36,7 @@ def chosen_words(rng: random.Random, count: int, words: int) -> bytes:
 
 def fleet_case(rng: random.Random, brief: bool, *, whole: bool, reopened: bool = False) -> Case:
     """Programs on a fleet, with rare programs and changes of rows between them."""
-    rules = draw_rules(rng)
+    rules = draw_rules(rng, ["refunds", "life"] * 3 if whole else [])  # what whole steps have rules of their own for
     case = Case(rules.hardfork, draw_accounts(rng, rules), [], draw_block(rng))
     case.rows = rng.choice([8, 16, 32, 64] if brief else [16, 32, 64, 128])
     case.words = list(rules.pool)
@@ -81,7 +81,7 @@ def fleet_changes(rng: random.Random, rules: Rules, case: Case, usual: int) -> l
     events: list[tuple[Any, ...]] = []
     for _ in range(rng.randrange(1, 4)):
         drawn, row, other = rng.random(), rng.randrange(case.rows), rng.randrange(case.rows)
-        if drawn < 0.5:
+        if drawn < (0.8 if rules.theme == "life" else 0.5):
             program = rng.randrange(usual, len(case.programs))
             events.append(("run", program, drawn_inputs(rng, case, program)))
         elif drawn < 0.7:
@@ -127,7 +127,7 @@ class ForkRequests:
     """Draws the requests of a fork."""
 
     def __init__(self, rng: random.Random) -> None:
-        self.rng, self.rules = rng, draw_rules(rng)
+        self.rng, self.rules = rng, draw_rules(rng, [])
         self.case = Case(self.rules.hardfork, draw_accounts(rng, self.rules), [], draw_block(rng))
         self.case.words = list(self.rules.pool)
         self.words = [word.to_bytes(32, "big") for word in self.case.words]

@@ -222,7 +222,7 @@ class FleetPlayer:
             self.cache = PathCache(self.world.digest(), Path(self.folder.name))
         self.fleet = Fleet(self.world, case.rows, specialise=mode, cache=self.cache)
         self.programs = [build(whole, operations) for whole, operations in case.programs]
-        self.words, self.floats = _pool(case), np.array(case.floats or [0.0])
+        self.words, self.floats = _pool(case), np.array(case.floats or [0.0] * 256)
         self.earlier: tuple[list[dict[str, Any]], list[dict[str, Any]]] = [], []
 
     def statistics(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from benchmarks.fuzz.bytecode import SELECTOR, Rules
 from benchmarks.fuzz.words import small
-from benchmarks.fuzz.worlds import DOOMED, END, KNOWN, LIBRARY, MAKER, OTHER, SENDERS, TARGET
+from benchmarks.fuzz.worlds import DOOMED, END, KNOWN, LIBRARY, MAKER, MORTAL, OTHER, SENDERS, TARGET
+from mayavi.evm.state import is_before
 
 TWO = "add subtract multiply divide minimum maximum less equal shift_right".split()
 FLOAT_TWO = "float_add float_subtract float_multiply float_divide float_minimum float_maximum float_less".split()
@@ -120,8 +121,9 @@ class ProgramWriter:
     def other(self) -> None:
         """Do something else than a call."""
         rng, drawn, name = self.rng, self.rng.random(), self.fresh()
-        if drawn < 0.22:
-            self.operations.append(("load", name, self.account(KNOWN), self.slot()))
+        mortal = self.rules.theme == "life"
+        if drawn < 0.22 or (mortal and rng.random() < 0.5):
+            self.operations.append(("load", name, self.account(MORTAL if mortal else KNOWN), self.slot()))
         elif drawn < 0.36:
             mask: Any = self.bit() if rng.random() < 0.3 else 1
             self.operations.append(("store", rng.choice(KNOWN[:3]), self.slot(), self.stored(), mask))
@@ -183,11 +185,13 @@ class ProgramWriter:
 
 def rare_program(rng: random.Random, rules: Rules, *, whole: bool) -> tuple[bool, list[tuple[Any, ...]]]:
     """Program that ends or creates an account, or writes a slot that is otherwise only read, where its input is set."""
-    operations: list[tuple[Any, ...]] = [("input", "in0"), ("bits", "mask", "in0", 0, 1)]
+    mask = rng.choice([("bits", "mask", "in0", 0, 1), ("equal", "mask", "in0", rng.choice(rules.pool))])
+    operations: list[tuple[Any, ...]] = [("input", "in0"), mask]
     drawn = rng.random()
-    if drawn < 0.7:
+    if drawn < 0.7 or rules.theme == "life":
         data = SELECTOR + END.to_bytes(32, "big") + bytes(32 * (rules.words - 1))
-        to = rng.choice([DOOMED, MAKER])
+        lasting = not is_before(rules.hardfork, "cancun")  # from Cancun on only an account of the same transaction ends
+        to = MAKER if rng.random() < (0.8 if lasting else 0.3) else DOOMED
         template = (to, data, {}, rng.choice(SENDERS), 0, 1_000_000)
         operations.append(("call", "c", [template], 0, "mask", 1, True))
         operations.append(("output", "c.status", "c.status"))

@@ -115,6 +115,7 @@ class Shrinker:
                     words = [*self.case.words[:at], simple, *self.case.words[at + 1 :]]
                     if self.attempt(replace(self.case, words=words)):
                         break
+        self.attempt(replace(self.case, floats=[]))
         if self.case.block:
             self.attempt(replace(self.case, block={}))
         if self.case.threads > 1:

@@ -21,6 +21,8 @@ KNOWN = [TARGET, LIBRARY, OTHER, DOOMED, MAKER, CREATED]
 END = 77
 """First word of calldata at which `DOOMED` ends and `MAKER` creates."""
 
+MORTAL = [DOOMED, DOOMED, CREATED, CREATED, NEXT, TARGET]
+"""Accounts that end or begin, and one that does not."""
 SAMPLE = [TARGET] * 6 + [OTHER] * 3
 """Contracts that are called to see whether they halt."""
 TRIES = 5
@@ -30,9 +32,9 @@ OTHERS = [name for name in hardforks() if name not in REPLAYED]
 """Hard forks under which nothing is replayed but batches of reads."""
 
 
-def draw_rules(rng: random.Random) -> Rules:
-    """Draw a hard fork, mostly one whose calls are replayed, and a theme."""
-    theme = rng.choice([*THEMES, "refunds", "refunds", "life", "life", "deep", "inactive", "mixed"])
+def draw_rules(rng: random.Random, preferred: list[str]) -> Rules:
+    """Draw a hard fork, mostly one whose calls are replayed, and a theme, at times a preferred one."""
+    theme = rng.choice([*THEMES, "refunds", "life", "deep", "inactive", "mixed", *preferred])
     drawn = rng.random()
     if theme == "inactive":
         hardfork = rng.choice(REPLAYED[1:] if drawn < 0.85 else OTHERS)
