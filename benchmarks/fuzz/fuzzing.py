@@ -59,6 +59,7 @@ def run(
         modes = rng.choice(MODES)
         case = draw_case(name, rng, brief=modes == CHECK)  # which records earlier
         if (found := examine(case, modes, tally)) is not None:
+            report.found_after = time.monotonic() - began
             number = tally.cases - 1
             case, found = Shrinker(case, found, shrinking).shrink()
             path = folder / f"{name}_{seed}_{number}.py"

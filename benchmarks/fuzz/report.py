@@ -103,6 +103,8 @@ class Report:
     channels: dict[str, Tally]
     differences: list[Found] = field(default_factory=list)
     seconds: float = 0.0
+    found_after: float | None = None
+    """Seconds to the first difference, without making it smaller."""
 
     @property
     def idle(self) -> list[str]:
@@ -120,6 +122,7 @@ class Report:
             "seed": self.seed,
             "seconds": round(self.seconds, 1),
             "failed": self.failed,
+            "found_after": self.found_after,
             "channels": {name: tally.as_json() for name, tally in self.channels.items()},
             "differences": [each.as_json() for each in self.differences],
         }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,6 +14,20 @@ from typing import Any
 import numpy as np
 
 from benchmarks.fuzz.playing import Account, Case, Difference, difference
+
+CACHE = "MAYAVI_CACHE_DIR"
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Let files of differences go to a folder that is deleted: each attempt would leave one in the cache."""
+    before = os.environ.get(CACHE)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[CACHE] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop(CACHE) if before is None else os.environ.update({CACHE: before})
+
 
 class Shrinker:
     """Smallest case found so far whose modes differ."""
@@ -21,6 +38,12 @@ class Shrinker:
 
     def shrink(self) -> tuple[Case, Difference]:
         """Shrink until nothing more can be dropped or the time is over."""
+        with aside():
+            self.drop_all()
+        return self.case, self.found
+
+    def drop_all(self) -> None:
+        """Drop of everything what can be dropped."""
         self.attempt(replace(self.case, events=self.case.events[: self.found.event + 1]))
         before = ""
         while before != (before := repr(self.case)) and not self.is_over():
@@ -29,7 +52,6 @@ class Shrinker:
             self.programs()
             self.accounts()
             self.words()
-        return self.case, self.found
 
     def is_over(self) -> bool:
         """Whether the time is over."""
