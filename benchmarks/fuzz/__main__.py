@@ -14,8 +14,7 @@ import secrets
 import sys
 from collections.abc import Sequence
 
-from benchmarks.fuzz.cases import CHANNELS
-from benchmarks.fuzz.fuzzing import run
+from benchmarks.fuzz.fuzzing import EVERY, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, help="time limit (60 without --calls)")
     parser.add_argument("--calls", type=int, help="end once so many calls and steps were compared")
     parser.add_argument("--seed", type=int, help="seed of a run to repeat (a fresh one each time)")
-    parser.add_argument("--channel", action="append", choices=CHANNELS, help="channel, more than once if wanted (all)")
+    parser.add_argument("--channel", action="append", choices=EVERY, help="channel, more than once if wanted (all)")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     asked = parser.parse_args(arguments)
     seconds = 60.0 if asked.seconds is None and asked.calls is None else asked.seconds
@@ -35,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seed = secrets.randbelow(2**32) if asked.seed is None else asked.seed
     if not asked.json:
         print(f"seed {seed}", flush=True)
-    report = run(seconds, seed, tuple(dict.fromkeys(asked.channel or CHANNELS)), calls=asked.calls)
+    report = run(seconds, seed, tuple(dict.fromkeys(asked.channel or EVERY)), calls=asked.calls)
     print(json.dumps(report.as_json()) if asked.json else report.describe(), flush=True)
     return int(report.failed)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from benchmarks.fuzz.assembly import OPCODES
 from benchmarks.fuzz.words import LARGEST, small
 from benchmarks.fuzz.words import constant as any_constant
+from mayavi.evm.hashing import keccak256
 from mayavi.evm.state import is_before
 
 PURE_TWO = (
@@ -61,7 +62,8 @@ THEMES: dict[str, dict[str, float]] = {
     "exponents": {"exponent": 40},
     "surroundings": {"unusual": 10, "expression": 30},
 }
-SELECTOR = b"\xfa\xce\xb0\x0c"
+SELECTOR = keccak256(b"act(uint256,uint256,uint256)")[:4]
+"""What every calldata begins with: the function of contracts in a language."""
 SIDE = 12
 """Most steps of one side of a diamond."""
 ODD = {"PUSH0": ["PUSH0"], "CLZ": [9, "CLZ"], "SHL": [9, 1, "SHL"], "SHR": [9, 1, "SHR"], "SAR": [9, 1, "SAR"]}

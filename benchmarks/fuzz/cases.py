@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.fuzz.bytecode import SELECTOR, Rules
-from benchmarks.fuzz.playing import Case
+from benchmarks.fuzz.languages import Batch, compiled
+from benchmarks.fuzz.playing import Account, Case
 from benchmarks.fuzz.programs import FLOATS, ProgramWriter, rare_program
 from benchmarks.fuzz.worlds import (
     DOOMED,
     END,
     KNOWN,
+    LIBRARY,
     MAKER,
     OTHER,
     SENDERS,
@@ -34,9 +36,12 @@ def chosen_words(rng: random.Random, count: int, words: int) -> bytes:
     return bytes(index % words for index in rng.randbytes(count))
 
 
-def fleet_case(rng: random.Random, brief: bool, *, whole: bool, reopened: bool = False) -> Case:
+def fleet_case(
+    rng: random.Random, brief: bool, hardfork: str | None = None, *, whole: bool, reopened: bool = False
+) -> Case:
     """Programs on a fleet, with rare programs and changes of rows between them."""
-    rules = draw_rules(rng, ["refunds", "life"] * 3 if whole else [])  # what whole steps have rules of their own for
+    # Whole steps have rules of their own for refunds, and for accounts that end.
+    rules = draw_rules(rng, ["refunds", "life"] * 3 if whole else [], hardfork)
     case = Case(rules.hardfork, draw_accounts(rng, rules), [], draw_block(rng))
     case.rows = rng.choice([8, 16, 32, 64] if brief else [16, 32, 64, 128])
     case.words = list(rules.pool)
@@ -126,8 +131,8 @@ EMPTY_COINBASE = b"\x55" * 20
 class ForkRequests:
     """Draws the requests of a fork."""
 
-    def __init__(self, rng: random.Random) -> None:
-        self.rng, self.rules = rng, draw_rules(rng, [])
+    def __init__(self, rng: random.Random, hardfork: str | None = None) -> None:
+        self.rng, self.rules = rng, draw_rules(rng, [], hardfork)
         self.case = Case(self.rules.hardfork, draw_accounts(rng, self.rules), [], draw_block(rng))
         self.case.words = list(self.rules.pool)
         self.words = [word.to_bytes(32, "big") for word in self.case.words]
@@ -260,9 +265,9 @@ def batches_case(rng: random.Random, brief: bool) -> Case:
     return requests.finished()
 
 
-def changes_case(rng: random.Random, brief: bool) -> Case:
+def changes_case(rng: random.Random, brief: bool, hardfork: str | None = None) -> Case:
     """Transactions, calls and batches of a fork, with many changes between them."""
-    requests = ForkRequests(rng)
+    requests = ForkRequests(rng, hardfork)
     for _ in range(rng.choice([4, 8] if brief else [10, 20])):
         drawn = rng.random()
         if drawn < 0.5:
@@ -275,6 +280,18 @@ def changes_case(rng: random.Random, brief: bool) -> Case:
     return requests.finished()
 
 
+def languages_case(rng: random.Random, brief: bool, batch: Batch) -> Case:
+    """Contracts in Vyper and Solidity, on a fleet or a fork."""
+    fork = rng.choice([False, True])
+    case = changes_case(rng, brief, batch.hardfork) if fork else fleet_case(rng, brief, batch.hardfork, whole=rng.random() < 0.5)
+    for place in (TARGET, LIBRARY):
+        case.accounts[place] = Account(creation=rng.choice(batch.codes))
+    if fork:
+        holder, amount = rng.choice(SENDERS), rng.choice(case.words)
+        case.events.insert(len(case.events) // 2, ("deal", TARGET, holder, amount))
+    return case
+
+
 CHANNELS: dict[str, Channel] = {
     "fleets": fleets_case,
     "steps": steps_case,
@@ -284,8 +301,20 @@ CHANNELS: dict[str, Channel] = {
     "changes": changes_case,
     "caches": caches_case,
 }
+LANGUAGES = "languages"
+"""Channel of contracts that are compiled from source."""
+CHECK = ("check",)
+MODES = [("on",), CHECK, CHECK, CHECK, ("on", "check")]
+"""Modes that a case is compared in."""
+CASES_A_BATCH = 60
+"""Cases with the contracts of one batch."""
 
 
-def draw_case(channel: str, rng: random.Random, *, brief: bool) -> Case:
-    """Draw a case of a channel; a brief one has fewer calls."""
-    return CHANNELS[channel](rng, brief)
+def draw_case(channel: str, seed: int, number: int) -> tuple[Case, tuple[str, ...]]:
+    """Draw a case of a channel, and the modes to compare. Those of `check` alone are brief: it records earlier."""
+    rng = random.Random(f"{seed} {channel} {number}")
+    modes = rng.choice(MODES)
+    brief = modes == CHECK
+    if channel == LANGUAGES:
+        return languages_case(rng, brief, compiled(seed, number // CASES_A_BATCH)), modes
+    return CHANNELS[channel](rng, brief), modes

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.fuzz.cases import CHANNELS, draw_case
+from benchmarks.fuzz.cases import CHANNELS, LANGUAGES, draw_case
 from benchmarks.fuzz.playing import Case, Difference, compare, play
 from benchmarks.fuzz.report import Found, Report, Tally
 from benchmarks.fuzz.reproduction import write_reproduction
@@ -15,19 +14,17 @@ from benchmarks.fuzz.shrinking import Shrinker
 
 FOLDER = Path(".cache/fuzz")
 """Where reproductions are written."""
+EVERY = (*CHANNELS, LANGUAGES)
 SHARES = {"steps": 2}
 """Channels that have more than one share of the time."""
 SHRINKING = 30.0
 """Most seconds of making a case smaller."""
-CHECK = ("check",)
-MODES = [("on",), CHECK, CHECK, CHECK, ("on", "check")]
-"""Modes that a case is compared in."""
 
 
 def run(
     seconds: float | None,
     seed: int,
-    channels: Sequence[str] = tuple(CHANNELS),
+    channels: Sequence[str] = EVERY,
     *,
     calls: int | None = None,
     cases: int | None = None,
@@ -55,9 +52,7 @@ def run(
         name = min(waiting, key=lambda each: report.channels[each].seconds / SHARES.get(each, 1))
         tally = report.channels[name]
         turn = time.monotonic()
-        rng = random.Random(f"{seed} {name} {tally.cases}")
-        modes = rng.choice(MODES)
-        case = draw_case(name, rng, brief=modes == CHECK)  # which records earlier
+        case, modes = draw_case(name, seed, tally.cases)
         if (found := examine(case, modes, tally)) is not None:
             report.found_after = time.monotonic() - began
             number = tally.cases - 1

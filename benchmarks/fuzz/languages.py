@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from benchmarks.fuzz.words import EDGES, small
 from mayavi.compilers.solidity import compile_packages
 from mayavi.compilers.solidity_project import SoliditySettings
 from mayavi.compilers.vyper_file import run_vyper
+from mayavi.errors import CompileError
 from mayavi.evm.address import checksum
 
 BATCH = 4
@@ -37,6 +39,8 @@ m: HashMap[uint256, uint256]
 n: HashMap[address, HashMap[uint256, uint256]]
 items: DynArray[uint256, 8]
 packed: uint8[4]
+balanceOf: public(HashMap[address, uint256])
+totalSupply: public(uint256)
 {transient}
 @external
 def act(x: uint256, y: uint256, z: uint256) -> uint256:
@@ -53,6 +57,8 @@ contract {name} {{
     mapping(uint256 => uint256) m;
     mapping(address => mapping(uint256 => uint256)) n;
     uint256[] items;
+    mapping(address => uint256) public balanceOf;
+    uint256 public totalSupply;
     struct Packed {{ uint64 low; uint128 middle; bool flag; }}
     Packed packed;
 {transient}
@@ -198,23 +204,48 @@ class SourceWriter:
 
 
 @lru_cache(maxsize=2)
-def batch(seed: int, number: int) -> Batch:
+def compiled(seed: int, number: int) -> Batch:
     """Compile a few random contracts of both languages."""
     rng = random.Random(f"{seed} sources {number}")
     hardfork = rng.choice(["london", "cancun"])
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        names = [f"V{at}.vy" for at in range(BATCH)]
-        for name in names:
-            (place / name).write_text(SourceWriter(rng, hardfork, vyper=True).contract(""), encoding="utf-8")
-        made = run_vyper(place, names, ["--evm-version", hardfork])
-        codes = [bytes.fromhex(made[name]["bytecode"].removeprefix("0x")) for name in names]
-        sources = {f"S{at}": f"fuzz/S{at}.sol" for at in range(BATCH)}
-        (place / "node_modules" / "fuzz").mkdir(parents=True)
-        for name, file in sources.items():
-            text = SourceWriter(rng, hardfork, vyper=False).contract(name)
-            (place / "node_modules" / file).write_text(text, encoding="utf-8")
-        settings = SoliditySettings(evm_version=hardfork, optimizer_runs=rng.choice([None, 1, 200]))
-        found = compile_packages(place, sources, settings)
-        codes += [found[name].linked({}) for name in sources]
+        codes = compile_vyper(rng, hardfork, Path(folder)) + compile_solidity(rng, hardfork, Path(folder))
     return Batch(hardfork, tuple(codes))
+
+
+def compile_vyper(rng: random.Random, hardfork: str, folder: Path) -> list[bytes]:
+    """Compile random contracts in Vyper."""
+    texts = {f"V{at}.vy": SourceWriter(rng, hardfork, vyper=True).contract("") for at in range(BATCH)}
+    while True:
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        try:
+            made = run_vyper(folder, list(texts), ["--evm-version", hardfork])
+            return [bytes.fromhex(made[name]["bytecode"].removeprefix("0x")) for name in texts]
+        except CompileError as error:  # an expression that the compiler computes and refuses
+            texts[refused(error, texts)] = SourceWriter(rng, hardfork, vyper=True).contract("")
+
+
+def compile_solidity(rng: random.Random, hardfork: str, folder: Path) -> list[bytes]:
+    """Compile random contracts in Solidity."""
+    names = {f"fuzz/S{at}.sol": f"S{at}" for at in range(BATCH)}
+    texts = {file: SourceWriter(rng, hardfork, vyper=False).contract(name) for file, name in names.items()}
+    settings = SoliditySettings(evm_version=hardfork, optimizer_runs=rng.choice([None, 1, 200]))
+    (folder / "node_modules" / "fuzz").mkdir(parents=True)
+    while True:
+        for file, text in texts.items():
+            (folder / "node_modules" / file).write_text(text, encoding="utf-8")
+        try:
+            made = compile_packages(folder, {name: file for file, name in names.items()}, settings)
+            return [each.linked({}) for each in made.values()]
+        except CompileError as error:
+            file = refused(error, texts)
+            texts[file] = SourceWriter(rng, hardfork, vyper=False).contract(names[file])
+
+
+def refused(error: CompileError, texts: Mapping[str, str]) -> str:
+    """Return the file that a compiler has refused."""
+    file = error.message.partition(":")[0]
+    if file not in texts:
+        raise error
+    return file

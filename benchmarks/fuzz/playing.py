@@ -67,7 +67,14 @@ class Played:
 
 def play(case: Case, mode: str) -> Played:
     """Play all events of a case. An error is an observation; a difference that the kernel finds, or a panic, ends it."""
-    player = FleetPlayer(case, mode) if case.rows else ForkPlayer(case, mode)
+    if ("reopen",) not in case.events:
+        return played(case, FleetPlayer(case, mode) if case.rows else ForkPlayer(case, mode))
+    with tempfile.TemporaryDirectory() as folder:
+        return played(case, FleetPlayer(case, mode, Path(folder)))
+
+
+def played(case: Case, player: FleetPlayer | ForkPlayer) -> Played:
+    """Let a player play all events."""
     seen: list[Any] = []
     for event in case.events:
         try:
@@ -207,12 +214,10 @@ class ForkPlayer:
 class FleetPlayer:
     """Programs on the rows of a fleet."""
 
-    def __init__(self, case: Case, mode: str) -> None:
+    def __init__(self, case: Case, mode: str, folder: Path | None = None) -> None:
         self.case, self.mode = case, mode
-        self.world, self.cache = open_world(case), None
-        if ("reopen",) in case.events:
-            self.folder = tempfile.TemporaryDirectory()
-            self.cache = PathCache(self.world.digest(), Path(self.folder.name))
+        self.world = open_world(case)
+        self.cache = None if folder is None else PathCache(self.world.digest(), folder)
         self.fleet = Fleet(self.world, case.rows, specialise=mode, cache=self.cache)
         self.programs = [build(whole, operations) for whole, operations in case.programs]
         self.words, self.floats = _pool(case), np.array(case.floats or [0.0] * 256)

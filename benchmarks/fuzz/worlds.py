@@ -10,6 +10,7 @@ from benchmarks.fuzz.words import LARGEST, pool
 from mayavi._kernel import create2_address, hardforks
 from mayavi.errors import CallHalted, ExecutionError
 from mayavi.evm.hashing import create_address, keccak256
+from mayavi.evm.state import is_before
 
 SENDERS = [bytes([first]) * 20 for first in (0xA1, 0xB2, 0xC3)]
 TARGET, LIBRARY, OTHER, DOOMED, MAKER = (bytes([first]) * 20 for first in (0x41, 0x42, 0x43, 0x44, 0x45))
@@ -32,8 +33,11 @@ OTHERS = [name for name in hardforks() if name not in REPLAYED]
 """Hard forks under which nothing is replayed but batches of reads."""
 
 
-def draw_rules(rng: random.Random, preferred: list[str]) -> Rules:
-    """Draw a hard fork, mostly one whose calls are replayed, and a theme, at times a preferred one."""
+def draw_rules(rng: random.Random, preferred: list[str], compiled_for: str | None = None) -> Rules:
+    """Draw a hard fork, mostly one whose calls are replayed, and a theme, at times a preferred one.
+
+    Code of compilers has three words of calldata, and is for one hard fork and those after it.
+    """
     theme = rng.choice([*THEMES, "refunds", "life", "deep", "inactive", "mixed", *preferred])
     drawn = rng.random()
     if theme == "inactive":
@@ -44,7 +48,10 @@ def draw_rules(rng: random.Random, preferred: list[str]) -> Rules:
         hardfork = rng.choice([*NEWEST, *REPLAYED])
     else:
         hardfork = rng.choice(OTHERS)
+    if compiled_for is not None:
+        hardfork = rng.choice([name for name in REPLAYED if not is_before(name, compiled_for)])
     words = rng.choice([1, 1, 2, 3, 10]) if theme == "refunds" else rng.choice([2, 3, 3, 4])
+    words = words if compiled_for is None else 3
     drawn_words = pool(rng, rng.choice([2, 3, 4, 6, 12, 40]))
     if theme == "refunds":  # costly calldata
         drawn_words[0] = LARGEST
