@@ -63,6 +63,17 @@ pub fn blob_fee(excess: u64, fraction: u64) -> Result<BlobExcessGasAndPrice, Str
     Ok(BlobExcessGasAndPrice { excess_blob_gas: excess, blob_gasprice })
 }
 
+/// The block environment of a world that was given none.
+pub fn genesis_block() -> BlockEnv {
+    BlockEnv {
+        gas_limit: DEFAULT_GAS,
+        prevrandao: Some(B256::ZERO),
+        blob_excess_gas_and_price: Some(BlobExcessGasAndPrice::new(0, BLOB_FEE_FRACTION)),
+        basefee: 0,
+        ..Default::default()
+    }
+}
+
 /// One world with the writes over it, a block environment and a hard fork.
 #[pyclass(module = "mayavi._kernel")]
 pub struct Evm {
@@ -214,13 +225,7 @@ impl Evm {
     #[pyo3(signature = (chain_id, hardfork, *, closed))]
     pub fn new(chain_id: u64, hardfork: &str, closed: bool) -> PyResult<Self> {
         let spec = hardfork::parse(hardfork).map_err(PyValueError::new_err)?;
-        let block = BlockEnv {
-            gas_limit: DEFAULT_GAS,
-            prevrandao: Some(B256::ZERO),
-            blob_excess_gas_and_price: Some(BlobExcessGasAndPrice::new(0, BLOB_FEE_FRACTION)),
-            basefee: 0,
-            ..Default::default()
-        };
+        let block = genesis_block();
         Ok(Self {
             world: World::new(chain_id, closed, Base::default()),
             row: Row { overlay: Overlay::default(), block },
@@ -582,9 +587,11 @@ impl Evm {
         Ok(())
     }
 
+    /// The hash of an ancestor, for all EVMs of the world. A closed world, too, has ancestors only if they are told.
     fn learn_block_hash(&self, number: u64, hash: &[u8]) -> PyResult<()> {
         let hash = hash_from_python(hash)?;
-        self.learning()?.block_hashes.insert(number, hash);
+        self.world.learnt.write().unwrap_or_else(|e| e.into_inner()).block_hashes.insert(number, hash);
+        self.world.outcomes.forget();
         Ok(())
     }
 

@@ -116,6 +116,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hardforks, module)?)?;
     module.add_function(wrap_pyfunction!(blocks::block::header_hash, module)?)?;
     module.add_function(wrap_pyfunction!(blocks::block::decode_header, module)?)?;
+    module.add_function(wrap_pyfunction!(blocks::receipt::logs_hash, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_compress, module)?)?;
     module.add_function(wrap_pyfunction!(zstd_decompress, module)?)?;
     module.add_function(wrap_pyfunction!(rows::portable::exp, module)?)?;

@@ -119,6 +119,11 @@ impl Outcomes {
         }
     }
 
+    /// Forget all outcomes: something that they may have read has changed for every run.
+    pub fn forget(&self) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn find(&self, machine: &mut Machine, block: &BlockEnv, settings: &Settings, request: &Request) -> Found {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_REQUESTS {

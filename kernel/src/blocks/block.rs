@@ -32,6 +32,8 @@ pub struct Block {
     pub header: Header,
     stated_hash: B256,
     envelopes: Vec<TxEnvelope>,
+    /// Headers of the ommers; of a block that is not encoded they are not known.
+    pub ommers: Vec<Header>,
     pub withdrawals: Option<Withdrawals>,
     pub transactions: Vec<TxEnv>,
     pub kinds: Vec<TxType>,
@@ -112,6 +114,7 @@ impl Block {
             header,
             stated_hash,
             envelopes,
+            ommers: Vec::new(),
             withdrawals,
             transactions,
             kinds,
@@ -160,7 +163,9 @@ impl Block {
             .ok_or("these bytes are not an RLP-encoded block")?;
         let parse_seconds = started.elapsed().as_secs_f64();
         let hash = block.header.hash_slow();
-        Self::of(block.header, hash, block.body.transactions, block.body.withdrawals, None, parse_seconds)
+        let (body, header) = (block.body, block.header);
+        let decoded = Self::of(header, hash, body.transactions, body.withdrawals, None, parse_seconds)?;
+        Ok(Self { ommers: body.ommers, ..decoded })
     }
 
     #[cfg(feature = "bench")]

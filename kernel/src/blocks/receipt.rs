@@ -2,14 +2,15 @@
 
 use pyo3::{
     prelude::*,
+    pybacked::PyBackedBytes,
     types::{PyBytes, PyList},
 };
 use revm::{
     context::result::{ExecutionResult, Output},
-    primitives::{Address, Bytes, Log},
+    primitives::{Address, Bytes, Log, LogData, keccak256},
 };
 
-use crate::convert::{Halted, Reverted, logs_to_python};
+use crate::convert::{AddressArg, Halted, Reverted, hash_from_python, logs_to_python};
 
 /// What a transaction left behind.
 #[pyclass(frozen, module = "mayavi._kernel")]
@@ -81,6 +82,22 @@ impl Receipt {
     fn created<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         self.created.map(|address| PyBytes::new(py, address.as_slice()))
     }
+}
+
+/// The hash of the encoded logs of a transaction: what the official state tests compare.
+#[pyfunction]
+pub fn logs_hash<'py>(
+    py: Python<'py>,
+    logs: Vec<(AddressArg, Vec<PyBackedBytes>, PyBackedBytes)>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let encoded: PyResult<Vec<Log>> = logs
+        .into_iter()
+        .map(|(address, topics, data)| {
+            let topics = topics.iter().map(|topic| hash_from_python(topic)).collect::<PyResult<_>>()?;
+            Ok(Log { address: address.0, data: LogData::new_unchecked(topics, Bytes::copy_from_slice(&data)) })
+        })
+        .collect();
+    Ok(PyBytes::new(py, keccak256(alloy_rlp::encode(encoded?)).as_slice()))
 }
 
 /// The output of a call, or the exception with the reason.

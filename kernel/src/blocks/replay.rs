@@ -47,28 +47,60 @@ struct Executed {
     seconds: f64,
 }
 
-/// The whole block, as far as the pre-state goes. A proven pre-state must go all the way.
-fn execute(machine: &mut Machine, env: &BlockEnv, block: &Block, spec: SpecId, deposits: Option<Address>) -> Executed {
-    let proven = machine.database().world.proven.is_some();
+/// What a block is executed with besides its transactions.
+struct Course<'a> {
+    block: &'a Block,
+    spec: SpecId,
+    /// The contract whose logs are deposits.
+    deposits: Option<Address>,
+    /// Whether the makers of the block are rewarded, where they still are.
+    rewards: bool,
+}
+
+/// How far a pre-state goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Accounts that no transaction touches may be missing, although an absent one counts as empty.
+    Partial,
+    /// Every account is known, absent ones as empty.
+    Whole,
+    /// What is missing is an error.
+    Proven,
+}
+
+impl Reach {
+    fn of(machine: &mut Machine) -> Self {
+        let world = &machine.database().world;
+        match (&world.proven, world.whole) {
+            (Some(_), _) => Self::Proven,
+            (None, true) => Self::Whole,
+            (None, false) => Self::Partial,
+        }
+    }
+}
+
+/// The whole block, as far as the pre-state goes. A whole or proven pre-state must go all the way.
+fn execute(machine: &mut Machine, env: &BlockEnv, course: &Course<'_>) -> Executed {
+    let (Course { block, spec, .. }, reach) = (course, Reach::of(machine));
     machine.database().hashes_read.clear();
     machine.set_block(env);
     let mut done = Executed { receipts: Vec::with_capacity(block.transactions.len()), ..Default::default() };
-    if let Err(failure) = system_calls(machine, block, spec, proven, &mut done) {
+    if let Err(failure) = system_calls(machine, block, *spec, reach, &mut done) {
         done.failure = Some((None, failure));
         return done;
     }
     let started = std::time::Instant::now();
-    transactions(machine, block, proven, &mut done);
+    transactions(machine, block, *spec, reach, &mut done);
     done.seconds = started.elapsed().as_secs_f64();
     if done.failure.is_some() {
         return done;
     }
-    let end = withdraw(machine, block, proven, &mut done).and_then(|()| {
-        if proven && spec.is_enabled_in(SpecId::PRAGUE) {
+    let end = withdraw(machine, block, reach, &mut done).and_then(|()| {
+        if reach == Reach::Proven && spec.is_enabled_in(SpecId::PRAGUE) {
             let logs = done.receipts.iter().flat_map(|(_, _, logs)| logs);
-            done.requests = Some(collect(machine, logs, deposits)?);
+            done.requests = Some(collect(machine, logs, course.deposits)?);
         }
-        Ok(())
+        if course.rewards { reward(machine, block, *spec) } else { Ok(()) }
     });
     done.failure = end.err().map(|failure| (None, failure));
     done.hashes_read = std::mem::take(&mut machine.database().hashes_read);
@@ -80,7 +112,7 @@ fn system_calls(
     machine: &mut Machine,
     block: &Block,
     spec: SpecId,
-    proven: bool,
+    reach: Reach,
     done: &mut Executed,
 ) -> Result<(), Failure> {
     let mut calls = Vec::new();
@@ -92,17 +124,23 @@ fn system_calls(
     }
     for (name, contract, word) in calls {
         let data = Bytes::copy_from_slice(word.as_slice());
-        let called = match proven {
-            true => machine.has_code(contract)? && machine.system_call(contract, data)?.is_success(),
-            false => machine.stands(contract) && machine.system_call(contract, data).is_ok(),
+        let called = match reach {
+            Reach::Partial => machine.stands(contract) && machine.system_call(contract, data).is_ok(),
+            _ => machine.has_code(contract)? && machine.system_call(contract, data)?.is_success(),
         };
         done.system_calls.push((name, called));
     }
     Ok(())
 }
 
-fn transactions(machine: &mut Machine, block: &Block, proven: bool, done: &mut Executed) {
+fn transactions(machine: &mut Machine, block: &Block, spec: SpecId, reach: Reach, done: &mut Executed) {
+    let mut left = block.header.gas_limit;
     for (index, tx) in block.transactions.iter().enumerate() {
+        if tx.gas_limit > left && !spec.is_enabled_in(SpecId::AMSTERDAM) {
+            let why = format!("gas limit {} of a transaction exceeds the {left} that the block has left", tx.gas_limit);
+            done.failure = Some((Some(index), Failure::Invalid(why)));
+            break;
+        }
         let (result, state) = match machine.run(tx.clone()) {
             Ok(both) => both,
             Err(failure) => {
@@ -110,12 +148,13 @@ fn transactions(machine: &mut Machine, block: &Block, proven: bool, done: &mut E
                 break;
             }
         };
-        if proven {
+        if reach == Reach::Proven {
             let touched = state.values().filter(|account| account.is_touched());
             done.codes.extend(touched.map(|account| account.info.code_hash).filter(|hash| *hash != KECCAK_EMPTY));
         }
         machine.overlay().apply(state);
         let gas_used = result.tx_gas_used();
+        left = left.saturating_sub(gas_used);
         match result {
             ExecutionResult::Success { logs, .. } => done.receipts.push((true, gas_used, logs)),
             _ => done.receipts.push((false, gas_used, Vec::new())),
@@ -123,18 +162,40 @@ fn transactions(machine: &mut Machine, block: &Block, proven: bool, done: &mut E
     }
 }
 
-fn withdraw(machine: &mut Machine, block: &Block, proven: bool, done: &mut Executed) -> Result<(), Failure> {
+fn withdraw(machine: &mut Machine, block: &Block, reach: Reach, done: &mut Executed) -> Result<(), Failure> {
     for withdrawal in block.withdrawals.iter().flat_map(|list| list.iter()) {
         // The balance of an account that no transaction touched is not in a partial pre-state.
-        if !proven && !machine.stands(withdrawal.address) {
+        if reach == Reach::Partial && !machine.stands(withdrawal.address) {
             continue;
         }
-        let mut info = machine.read_info(withdrawal.address)?;
-        info.balance = info.balance.saturating_add(U256::from(withdrawal.amount) * U256::from(GWEI));
-        machine.overlay().set_info(withdrawal.address, info);
+        // Nothing withdrawn is a touch all the same: an account that stays empty is removed (EIP-161).
+        credit(machine, withdrawal.address, U256::from(withdrawal.amount) * U256::from(GWEI))?;
         done.withdrawals += 1;
     }
     Ok(())
+}
+
+fn credit(machine: &mut Machine, address: Address, amount: U256) -> Result<(), Failure> {
+    let mut info = machine.read_info(address)?;
+    info.balance = info.balance.saturating_add(amount);
+    machine.overlay().set_info(address, info);
+    Ok(())
+}
+
+/// What the makers of a block and of its ommers earn before the merge.
+fn reward(machine: &mut Machine, block: &Block, spec: SpecId) -> Result<(), Failure> {
+    let ether = match spec {
+        _ if spec.is_enabled_in(SpecId::MERGE) => return Ok(()),
+        _ if spec.is_enabled_in(SpecId::PETERSBURG) => 2,
+        _ if spec.is_enabled_in(SpecId::BYZANTIUM) => 3,
+        _ => 5,
+    };
+    let whole = U256::from(ether) * U256::from(GWEI) * U256::from(GWEI);
+    for ommer in &block.ommers {
+        let share = (ommer.number + 8).saturating_sub(block.header.number);
+        credit(machine, ommer.beneficiary, whole * U256::from(share) / U256::from(8))?;
+    }
+    credit(machine, block.header.beneficiary, whole + whole * U256::from(block.ommers.len()) / U256::from(32))
 }
 
 fn envelope(kind: TxType, success: bool, cumulative: u64, logs: &[Log]) -> ReceiptEnvelope {
@@ -154,21 +215,23 @@ fn envelope(kind: TxType, success: bool, cumulative: u64, logs: &[Log]) -> Recei
 impl Evm {
     /// Execute a block on the state of its parent with all checks on, and report the results.
     ///
-    /// On a proven pre-state everything runs: withdrawals, system calls, requests (`deposit_contract` emits deposits).
-    #[pyo3(signature = (block, blob_fee_fraction, deposit_contract=None))]
+    /// In a world known in full all withdrawals and system calls run, on a proven pre-state also the requests
+    /// (`deposit_contract` emits deposits). With `rewards` the makers of a block before the merge are paid.
+    #[pyo3(signature = (block, blob_fee_fraction, deposit_contract=None, *, rewards=false))]
     fn replay<'py>(
         &mut self,
         py: Python<'py>,
         block: &Block,
         blob_fee_fraction: u64,
         deposit_contract: Option<AddressArg>,
+        rewards: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let spec = self.settings.spec;
         let env = block.block_env(spec, blob_fee_fraction)?;
-        let deposits = deposit_contract.map(|address| address.0);
+        let course = Course { block, spec, deposits: deposit_contract.map(|address| address.0), rewards };
         self.row.block = env.clone();
         let rules = std::mem::replace(&mut self.settings.rules, Rules::REPLAY);
-        let done = self.run(py, |machine, _| Ok(execute(machine, &env, block, spec, deposits)));
+        let done = self.run(py, |machine, _| Ok(execute(machine, &env, &course)));
         self.settings.rules = rules;
         report(py, block, done?)
     }

@@ -1,5 +1,6 @@
-//! State proven by trie nodes.
+//! State proven by trie nodes, and state roots.
 
 pub mod proven;
 pub mod trie;
+pub mod whole;
 pub mod witness;

@@ -158,7 +158,7 @@ impl Proven {
     }
 }
 
-fn slot_key(slot: U256) -> B256 {
+pub fn slot_key(slot: U256) -> B256 {
     keccak256(slot.to_be_bytes::<32>())
 }
 

@@ -6,7 +6,7 @@ use alloy_trie::nodes::TrieNode;
 use pyo3::{exceptions::PyValueError, prelude::*, pybacked::PyBackedBytes, types::PyBytes};
 use revm::primitives::{B256, hardfork::SpecId};
 
-use super::proven::Proven;
+use super::{proven::Proven, whole};
 use crate::{
     convert::{AddressArg, WordArg, hash_from_python, word_to_python},
     evm::Evm,
@@ -93,14 +93,18 @@ impl Evm {
         Ok(evm)
     }
 
-    /// State root with the writes applied, for a state that comes from a witness.
+    /// State root with the writes applied, of a state from a witness or of a world known in full.
     fn state_root<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let Some(proven) = &self.world.proven else {
-            return Err(PyValueError::new_err("only a state from a witness has a state root"));
+        if self.world.proven.is_none() && !self.world.whole {
+            return Err(PyValueError::new_err("only a state from a witness or known in full has a state root"));
+        }
+        let Self { world, row, settings, stopwatch, .. } = self;
+        let clear_empty = settings.spec.is_enabled_in(SpecId::SPURIOUS_DRAGON);
+        let compute = || match &world.proven {
+            Some(proven) => proven.root_after(&row.overlay, clear_empty),
+            None => Ok(whole::root_of(world, &row.overlay, clear_empty)),
         };
-        let clear_empty = self.settings.spec.is_enabled_in(SpecId::SPURIOUS_DRAGON);
-        let root = py.detach(|| self.stopwatch.time(|| proven.root_after(&self.row.overlay, clear_empty)));
-        let root = root.map_err(|miss| missing(py, miss))?;
+        let root = py.detach(|| stopwatch.time(compute)).map_err(|miss| missing(py, miss))?;
         Ok(PyBytes::new(py, root.as_slice()))
     }
 }

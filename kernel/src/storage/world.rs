@@ -72,6 +72,8 @@ pub struct World {
     pub chain_id: u64,
     /// In a closed world an absent account does not exist; in an open one it is unknown.
     pub closed: bool,
+    /// Whether nothing is unknown: a closed world of complete accounts.
+    pub whole: bool,
     pub base: Base,
     /// Facts of the forked block that arrived after the world was made. They only ever add up.
     pub learnt: RwLock<Base>,
@@ -91,6 +93,7 @@ impl World {
         Arc::new(Self {
             chain_id,
             closed,
+            whole: closed && base.iter().all(|account| account.complete),
             base,
             learnt: RwLock::new(Base::default()),
             proven: None,
@@ -107,6 +110,7 @@ impl World {
         Arc::new(Self {
             chain_id,
             closed: false,
+            whole: false,
             base: Base::default(),
             learnt,
             proven: Some(proven),
