@@ -1,0 +1,1 @@
+"""Official Ethereum tests: chains of blocks and single transactions, with the state that they must lead to."""
