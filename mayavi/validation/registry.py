@@ -11,6 +11,7 @@ _HERE = "mayavi.validation.gates"
 GATES = {
     "blocks": f"{_HERE}.blocks:BlocksGate",
     "witness": f"{_HERE}.witness:WitnessGate",
+    "official": f"{_HERE}.official:OfficialGate",
     "quotes": f"{_HERE}.quotes:QuotesGate",
     "quoter": f"{_HERE}.quoter:QuoterGate",
     "determinism": f"{_HERE}.determinism:DeterminismGate",

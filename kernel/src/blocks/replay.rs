@@ -12,7 +12,7 @@ use pyo3::{
     types::{PyBytes, PyDict, PyList},
 };
 use revm::{
-    context::{BlockEnv, result::ExecutionResult},
+    context::{BlockEnv, TxEnv, result::ExecutionResult},
     primitives::{
         Address, Bytes, KECCAK_EMPTY, Log, U256,
         alloy_primitives::{Bloom, map::B256Set},
@@ -133,11 +133,25 @@ fn system_calls(
     Ok(())
 }
 
+/// Why a block has no room for a transaction: it has so much gas left, and so many blobs with the transaction's.
+fn beyond_block(tx: &TxEnv, left: u64, blobs: usize, spec: SpecId) -> Option<String> {
+    // Later forks count gas in other ways (EIP-7778), and raise the number of blobs by time (EIP-7892).
+    let most_blobs = match spec {
+        SpecId::CANCUN => 6,
+        SpecId::PRAGUE => 9,
+        _ => usize::MAX,
+    };
+    if tx.gas_limit > left && !spec.is_enabled_in(SpecId::AMSTERDAM) {
+        return Some(format!("its gas limit is {}, and the block has {left} gas left", tx.gas_limit));
+    }
+    (blobs > most_blobs).then(|| format!("the block has {blobs} blobs with it, and may have {most_blobs}"))
+}
+
 fn transactions(machine: &mut Machine, block: &Block, spec: SpecId, reach: Reach, done: &mut Executed) {
-    let mut left = block.header.gas_limit;
+    let (mut left, mut blobs) = (block.header.gas_limit, 0);
     for (index, tx) in block.transactions.iter().enumerate() {
-        if tx.gas_limit > left && !spec.is_enabled_in(SpecId::AMSTERDAM) {
-            let why = format!("gas limit {} of a transaction exceeds the {left} that the block has left", tx.gas_limit);
+        blobs += tx.blob_hashes.len();
+        if let Some(why) = beyond_block(tx, left, blobs, spec) {
             done.failure = Some((Some(index), Failure::Invalid(why)));
             break;
         }

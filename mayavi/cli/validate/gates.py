@@ -34,6 +34,7 @@ def add_gate_commands(app: typer.Typer) -> None:
     """Add the command that runs every gate, and one command for each gate of this file."""
     summary = "Check against real chain data, and for determinism; without a gate, run all of them."
     app.callback(invoke_without_command=True, no_args_is_help=False, help=summary)(validate)
+    app.command("official", short_help="Play the official Ethereum tests.")(official)
     app.command("quoter", short_help="Compare quotes with executed trades.")(quoter)
     app.command("contracts", short_help="Compare our contracts with mainnet's bytecode.")(contracts)
     app.command("cache", short_help="Compare cached state with what it must hold.")(cache)
@@ -247,6 +248,29 @@ def cache(
     if cache_dir is not None and not cache_dir.is_dir():
         raise UsageError(f"'{cache_dir}' is not a folder", "give the folder that holds replicas/ or rpc.sqlite3")
     _run_one(CacheGate(snapshot or (), rpc_url), GateContext(cases_folder(cases), cache_dir), as_json)
+
+
+def official(
+    cases: CasesOption = None,
+    only: Annotated[
+        str, typer.Option("--test", metavar="TEXT", help="Only files whose name has this text, such as stCreate2/.")
+    ] = "",
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", help="Worker processes; by default one for each core.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Play the official blockchain tests, and execute the state tests by the interpreter and by recorded paths.
+
+    The tests are in the folder ethereum-tests of the cases, packed as tests.tar.xz or unpacked; --cases may also name
+    that folder itself. Nothing is written there. Exit code 1 if anything differs, cannot be read or is missing.
+    """
+    from mayavi.parallel.cores import available_cores
+    from mayavi.parallel.processes import check_jobs
+    from mayavi.validation.gates.official import OfficialGate
+
+    chosen = check_jobs(available_cores() if jobs is None else jobs)
+    _run_one(OfficialGate(every=1, only=only, jobs=chosen), _context(cases_folder(cases)), as_json)
 
 
 def envs(

@@ -21,7 +21,7 @@ class UnreadableTests(MayaviError):  # noqa: N818  (a name says what happened)
 
 
 @dataclass(frozen=True, slots=True)
-class TestFiles:
+class OfficialFiles:
     """JSON files below `KINDS`, in an unpacked folder or in an archive."""
 
     place: Path
@@ -44,16 +44,16 @@ class TestFiles:
                 yield name, content()
 
 
-def find_files(context: GateContext) -> TestFiles:
+def find_files(context: GateContext) -> OfficialFiles:
     """Find the tests in the recorded data, or in a folder that is theirs; raise `GateSkipped` if there are none."""
     if context.cases is None:
         raise GateSkipped("no folder of recorded chain data", "name it with --cases DIR or MAYAVI_CASES")
     for folder in (context.cases, context.cases / FOLDER):
         if any((folder / kind).is_dir() for kind in KINDS):
-            return TestFiles(folder)
+            return OfficialFiles(folder)
         archives = sorted(folder.glob("tests.tar*")) if folder.is_dir() else []
         if archives:
-            return TestFiles(archives[0])
+            return OfficialFiles(archives[0])
     raise GateSkipped(
         f"there are no official tests in '{context.cases}' or its folder '{FOLDER}'",
         f"a folder of them holds tests.tar.xz, or {' and '.join(KINDS)} unpacked",

@@ -1,0 +1,160 @@
+"""Transactions of state tests, sent often enough that recorded paths replay them.
+
+All cases of a test share a world and so their call sites. Each is sent from the same state, the cases in turn: a path
+that one case took is tried for the others, whose calldata its guards must tell apart. Two rounds compare each replay
+with the interpreter in the kernel (`check`), the later ones trust it (`on`). What each round leaves is compared with
+the root of the test, or with what the interpreter leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from mayavi.evm.state import Evm, InvalidTransaction, State, logs_hash
+from mayavi.validation.official.findings import Findings
+
+ROUNDS = ("check", "check", "on", "on", "on", "on", "on")
+"""Mode of each round. The first one records; after it only transactions that are replayed go on."""
+REPEATS = 3
+"""Transactions in a row, each on the state that the one before has left."""
+MOST_GAS = 20_000_000
+"""Gas of transactions that are sent in all rounds; costlier ones are sent once."""
+WORD = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A transaction as `Evm.transact` takes it."""
+
+    sender: bytes
+    to: bytes | None
+    data: bytes
+    gas: int
+    value: int
+    gas_price: int
+    priority_fee: int | None
+
+    def plain(self) -> Sent:
+        """Return the transaction in the form that call sites have: no value, whole words of calldata."""
+        words = -(-max(len(self.data) - 4, 0) // WORD)
+        return replace(self, value=0, data=self.data.ljust(4 + WORD * words, b"\0"))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a transaction leaves: root of the state, logs, and the gas and output that its sender sees."""
+
+    root: bytes
+    logs: bytes
+    gas_used: int
+    output: bytes
+    status: str
+
+
+Expected = tuple[str, Sent, Outcome]
+"""Where a case is, its transaction, and what must come of it."""
+
+
+def check_sends(
+    world: State,
+    hardfork: str,
+    environment: dict[str, Any],
+    cases: Sequence[tuple[str, Sent, bytes, bytes]],
+    found: Findings,
+) -> None:
+    """Send the cases of one hard fork: first as the test has them, then in the form that every call site has."""
+    evm = Evm.from_state(world)
+    evm.hardfork = hardfork
+    evm.set_block(**environment)
+    evm.set_rules(charge_fees=True, check_balance=True)
+    as_given: list[Expected] = []
+    plain: dict[Sent, Expected] = {}
+    for where, sent, root, logs in cases:
+        outcome = _outcome(evm, sent)
+        found.counts["transactions sent"] += 1
+        same = found.expect(f"{where}, sent", "state root", root, outcome.root)
+        if not same & found.expect(f"{where}, sent", "hash of the logs", logs, outcome.logs):
+            continue
+        as_given.append((where, sent, outcome))
+        if sent.to is not None and sent.plain() != sent and sent.plain() not in plain:
+            changed = f"{where}, without value and in whole words"
+            plain[sent.plain()] = (changed, sent.plain(), _outcome(evm, sent.plain()))
+    for chosen in (as_given, list(plain.values())):
+        for where, sent, _ in _send_in_rounds(evm, chosen, found):
+            _send_in_a_row(evm, sent, f"{where}, {REPEATS} times in a row", found)
+
+
+def _send_in_rounds(evm: Evm, cases: list[Expected], found: Findings) -> list[Expected]:
+    """Send the cases in turn, round by round; return those that are replayed."""
+    for number, mode in enumerate(ROUNDS):
+        followed = []
+        for case in cases:
+            name, sent, expected = case
+            where = f"{name}, round {number} with {mode}"
+            with _counted(evm, mode, found) as counts:
+                outcome = _outcome(evm, sent)
+            found.expect(where, "outcome", expected, outcome)
+            if counts.hits or (counts.calls and not number):
+                followed.append(case)
+        cases = followed  # the others are the interpreter's, however often they are sent
+    return cases
+
+
+def _send_in_a_row(evm: Evm, sent: Sent, where: str, found: Findings) -> None:
+    """Send a transaction again and again, by the interpreter and by recorded paths, and compare where both come to."""
+    ends = []
+    for mode in ("off", "on"):
+        before = evm.snapshot()
+        with _counted(evm, mode, found):
+            receipts = [_receipt(evm, sent) for _ in range(REPEATS)]
+            ends.append((evm.state_root(), receipts))
+        evm.revert(before)
+    found.expect(where, "outcome", *ends)
+
+
+def _outcome(evm: Evm, sent: Sent) -> Outcome:
+    """Send a transaction from the state that is there, and go back to it."""
+    before = evm.snapshot()
+    receipt = _receipt(evm, sent)
+    outcome = Outcome(evm.state_root(), *receipt)
+    evm.revert(before)
+    return outcome
+
+
+def _receipt(evm: Evm, sent: Sent) -> tuple[bytes, int, bytes, str]:
+    """Send a transaction; return the hash of its logs, its gas, its output and what became of it."""
+    try:
+        receipt = evm.transact(
+            sent.to, sent.data, sent.sender, sent.value, sent.gas, sent.gas_price, sent.priority_fee
+        )
+    except InvalidTransaction as error:
+        return b"", 0, b"", f"refused: {error}"
+    except RuntimeError as error:  # a replay that differs, or a panic
+        return b"", 0, b"", f"failed: {error}"
+    return logs_hash(receipt.logs), receipt.gas_used, receipt.output, receipt.reason
+
+
+class _counted:
+    """Counts of the call sites while a mode is on: calls that they looked at, and those that they replayed."""
+
+    def __init__(self, evm: Evm, mode: str, found: Findings) -> None:
+        self.evm, self.mode, self.found = evm, mode, found
+
+    def __enter__(self) -> Self:
+        self.calls, self.hits = self._totals()
+        self.evm.specialise = self.mode
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.evm.specialise = "off"
+        calls, hits = self._totals()
+        self.calls, self.hits = calls - self.calls, hits - self.hits
+        hardfork = self.evm.hardfork
+        self.found.sent[hardfork] += self.calls
+        self.found.replayed[hardfork] += self.hits
+
+    def _totals(self) -> tuple[int, int]:
+        totals = self.evm.total_statistics()
+        return totals.get("calls", 0), totals.get("hits", 0)
