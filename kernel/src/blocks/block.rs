@@ -89,7 +89,7 @@ fn signed(encoded: &[u8]) -> Result<TxEnvelope, String> {
 
 impl Block {
     /// Recover the signers; `senders` are those that the source states.
-    fn of(
+    pub(super) fn of(
         header: Header,
         stated_hash: B256,
         envelopes: Vec<TxEnvelope>,

@@ -290,3 +290,168 @@ fn report<'py>(py: Python<'py>, block: &Block, done: Executed) -> PyResult<Bound
     dict.set_item("failure", failure)?;
     Ok(dict)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use alloy_consensus::Header;
+    use alloy_eips::eip4895::{Withdrawal, Withdrawals};
+    use revm::{
+        primitives::{B256, TxKind, U256Map, address},
+        state::AccountInfo,
+    };
+
+    use super::*;
+    use crate::{
+        machine::{Settings, with_row},
+        proofs::whole::root_of,
+        storage::{
+            overlay::{Overlay, Row},
+            world::{Base, BaseAccount, World, info_with_code},
+        },
+    };
+
+    const SENDER: Address = address!("1000000000000000000000000000000000000001");
+    const MAKER: Address = address!("2000000000000000000000000000000000000002");
+    const NOBODY: Address = address!("3000000000000000000000000000000000000003");
+    const OTHER: Address = address!("4000000000000000000000000000000000000004");
+    /// Stores the first word of its calldata in slot 0.
+    const STORES: [u8; 6] = [0x60, 0, 0x35, 0x60, 0, 0x55];
+
+    fn world(complete: bool, more: &[(Address, &[u8])]) -> Arc<World> {
+        let mut base = Base::default();
+        for (address, code) in [(SENDER, &[][..])].iter().chain(more) {
+            let info = info_with_code(U256::from(10).pow(U256::from(20)), 0, code).unwrap();
+            base.insert(BaseAccount { address: *address, info, complete, slots: U256Map::default() });
+        }
+        World::new(1, true, base)
+    }
+
+    fn block(header: Header, withdrawals: &[(Address, u64)]) -> Block {
+        let header = Header { beneficiary: MAKER, number: 9, gas_limit: 100_000, ..header };
+        let withdrawals = withdrawals.iter().map(|(address, amount)| Withdrawal {
+            index: 0,
+            validator_index: 0,
+            address: *address,
+            amount: *amount,
+        });
+        let withdrawals = Some(Withdrawals::new(withdrawals.collect()));
+        Block::of(header.clone(), header.hash_slow(), Vec::new(), withdrawals, None, 0.0).unwrap()
+    }
+
+    fn transfer(gas_limit: u64, nonce: u64) -> TxEnv {
+        TxEnv {
+            caller: SENDER,
+            kind: TxKind::Call(OTHER),
+            gas_limit,
+            nonce,
+            chain_id: Some(1),
+            value: U256::ONE,
+            ..Default::default()
+        }
+    }
+
+    /// What came of a block, and the row after it.
+    fn run(world: &Arc<World>, spec: SpecId, block: &Block, rewards: bool) -> (Executed, Row) {
+        let env = block.block_env(spec, 3_338_477).unwrap();
+        let mut row = Row { overlay: Overlay::default(), block: env.clone() };
+        let settings = Settings { spec, chain_id: 1, rules: Rules::REPLAY };
+        let course = Course { block, spec, deposits: None, rewards };
+        let done = with_row(world, &mut row, &settings, false, |machine, _| Ok(execute(machine, &env, &course)));
+        (done.unwrap(), row)
+    }
+
+    fn info(row: &Row, address: Address) -> Option<AccountInfo> {
+        row.overlay.get(&address).map(|account| account.info.clone())
+    }
+
+    #[test]
+    fn withdrawals_reach_absent_accounts_only_where_nothing_is_unknown() {
+        let block = block(Header::default(), &[(NOBODY, 3), (NOBODY, 4), (SENDER, 1)]);
+        let (done, row) = run(&world(true, &[]), SpecId::SHANGHAI, &block, false);
+        assert_eq!((done.withdrawals, done.failure.is_none()), (3, true));
+        assert_eq!(info(&row, NOBODY).unwrap().balance, U256::from(7 * GWEI));
+
+        let (done, row) = run(&world(false, &[]), SpecId::SHANGHAI, &block, false);
+        assert_eq!((done.withdrawals, info(&row, NOBODY)), (1, None));
+    }
+
+    #[test]
+    fn nothing_withdrawn_leaves_no_account() {
+        let world = world(true, &[]);
+        let before = root_of(&world, &Overlay::default(), true);
+        let (done, row) = run(&world, SpecId::SHANGHAI, &block(Header::default(), &[(NOBODY, 0)]), false);
+        assert_eq!((done.withdrawals, root_of(&world, &row.overlay, true)), (1, before));
+    }
+
+    #[test]
+    fn the_beacon_root_is_stored_where_its_contract_stands() {
+        let root = B256::repeat_byte(7);
+        let header = Header { parent_beacon_block_root: Some(root), excess_blob_gas: Some(0), ..Default::default() };
+        let block = block(header, &[]);
+        let (done, row) = run(&world(true, &[(BEACON_ROOTS_ADDRESS, &STORES)]), SpecId::CANCUN, &block, false);
+        assert_eq!(done.system_calls, [("EIP-4788 beacon root", true)]);
+        assert_eq!(row.overlay.get(&BEACON_ROOTS_ADDRESS).unwrap().slots[&U256::ZERO], U256::from_be_bytes(root.0));
+
+        let (done, row) = run(&world(true, &[(BEACON_ROOTS_ADDRESS, &[])]), SpecId::CANCUN, &block, false);
+        assert_eq!(done.system_calls, [("EIP-4788 beacon root", false)]);
+        assert!(row.overlay.get(&BEACON_ROOTS_ADDRESS).is_none());
+    }
+
+    #[test]
+    fn makers_of_blocks_and_ommers_are_rewarded_until_the_merge() {
+        let mut block = block(Header::default(), &[]);
+        block.ommers = vec![Header { beneficiary: OTHER, number: 7, ..Default::default() }];
+        let finney = U256::from(10).pow(U256::from(15));
+        for (spec, maker, ommer) in [
+            (SpecId::SPURIOUS_DRAGON, 5_156_250, 3_750_000),
+            (SpecId::BYZANTIUM, 3_093_750, 2_250_000),
+            (SpecId::PETERSBURG, 2_062_500, 1_500_000),
+            (SpecId::LONDON, 2_062_500, 1_500_000),
+        ] {
+            let (_, row) = run(&world(true, &[]), spec, &block, true);
+            assert_eq!(info(&row, MAKER).unwrap().balance * U256::from(1_000), U256::from(maker) * finney, "{spec:?}");
+            assert_eq!(info(&row, OTHER).unwrap().balance * U256::from(1_000), U256::from(ommer) * finney, "{spec:?}");
+        }
+        let (_, row) = run(&world(true, &[]), SpecId::MERGE, &block, true);
+        assert_eq!(info(&row, MAKER), None);
+        let (_, row) = run(&world(true, &[]), SpecId::LONDON, &block, false);
+        assert_eq!(info(&row, MAKER), None);
+    }
+
+    #[test]
+    fn a_transaction_must_fit_into_the_gas_that_the_block_has_left() {
+        let mut block = block(Header::default(), &[]);
+        block.transactions = vec![transfer(50_000, 0), transfer(79_000, 1)];
+        let (done, _) = run(&world(true, &[]), SpecId::LONDON, &block, false);
+        assert_eq!((done.receipts.len(), done.failure.is_none()), (2, true));
+
+        block.transactions[1].gas_limit = 79_001;
+        let (done, _) = run(&world(true, &[]), SpecId::LONDON, &block, false);
+        let Some((Some(1), Failure::Invalid(why))) = done.failure else { panic!("it must be refused") };
+        assert_eq!(why, "its gas limit is 79001, and the block has 79000 gas left");
+    }
+
+    #[test]
+    fn a_block_holds_six_blobs_in_cancun() {
+        let header = Header { excess_blob_gas: Some(0), base_fee_per_gas: Some(0), ..Default::default() };
+        let mut block = block(header, &[]);
+        let mut hash = [0; 32];
+        hash[0] = 1;
+        let blobs = |nonce, count| TxEnv {
+            tx_type: 3,
+            blob_hashes: vec![hash.into(); count],
+            max_fee_per_blob_gas: 1,
+            gas_priority_fee: Some(0),
+            ..transfer(30_000, nonce)
+        };
+        block.transactions = vec![blobs(0, 4), blobs(1, 2)];
+        let (done, _) = run(&world(true, &[]), SpecId::CANCUN, &block, false);
+        assert!(done.failure.is_none(), "{:?}", done.failure);
+        block.transactions.push(blobs(2, 1));
+        let (done, _) = run(&world(true, &[]), SpecId::CANCUN, &block, false);
+        let Some((Some(2), Failure::Invalid(why))) = done.failure else { panic!("it must be refused") };
+        assert_eq!(why, "the block has 7 blobs with it, and may have 6");
+    }
+}

@@ -46,9 +46,8 @@ impl State {
         for (address, account) in accounts.iter() {
             let address = address.extract::<AddressArg>()?.0;
             let (balance, nonce, code, pairs) = account.extract::<Account<'_>>()?;
-            let (code_hash, code) = codes
-                .intern(&code)
-                .map_err(|error| PyValueError::new_err(format!("account {address}: {error}")))?;
+            let (code_hash, code) =
+                codes.intern(&code).map_err(|error| PyValueError::new_err(format!("account {address}: {error}")))?;
             let mut slots: U256Map<U256> = U256Map::default();
             for (key, value) in pairs.iter() {
                 slots.insert(key.extract::<WordArg>()?.0, value.extract::<WordArg>()?.0);

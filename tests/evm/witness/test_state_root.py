@@ -9,7 +9,7 @@ import rlp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mayavi._kernel import Evm, MissingState, Witness
+from mayavi._kernel import Evm, MissingState, State, Witness
 from mayavi.evm.hashing import keccak256
 from tests.evm.assembler import assemble
 from tests.evm.witness.oracle_state import EMPTY_ROOT, OracleAccount, OracleState
@@ -198,9 +198,57 @@ def test_a_malformed_node_is_refused() -> None:
         Witness(EMPTY_ROOT, [b"\xc3\x01\x02\x03"])
 
 
-def test_only_a_proven_state_has_a_root() -> None:
-    with pytest.raises(ValueError, match="only a state from a witness has a state root"):
-        Evm(1, "cancun", closed=True).state_root()
+def test_a_state_of_which_something_is_unknown_has_no_root() -> None:
+    partial = Evm(1, "cancun", closed=False)
+    with pytest.raises(ValueError, match="only a state from a witness or known in full has a state root"):
+        partial.state_root()
+    partial.learn_account(b"\x01" * 20, 1, 0, b"")
+    with pytest.raises(ValueError, match="known in full"):  # which slots the account has is not known
+        Evm.from_state(partial.freeze(closed=True)).state_root()
+
+
+@given(
+    before=st.dictionaries(st.integers(0, 60), st.integers(1, 2**256 - 1), max_size=40),
+    writes=st.dictionaries(st.integers(0, 60), st.integers(0, 3), max_size=40),
+)
+def test_a_closed_world_has_the_root_of_the_trie_of_its_accounts(before: dict[int, int], writes: dict[int, int]) -> None:
+    state = with_slots()
+    state.accounts[VAULT].slots = dict(before)
+    accounts = {
+        address: (each.balance, each.nonce, each.code, dict(each.slots)) for address, each in state.accounts.items()
+    }
+    evm = Evm.from_state(State.of_accounts(1, "cancun", accounts))
+    assert evm.state_root() == state.root
+    for slot, value in writes.items():
+        evm.set_storage(VAULT, slot, value)
+    evm.set_balance(SENDER, 7)
+    state.accounts[VAULT].slots.update(writes)
+    state.accounts[SENDER] = OracleAccount(0, 7)
+    assert evm.state_root() == state.root
+    assert Evm.from_state(evm.freeze()).state_root() == state.root
+
+
+def test_an_empty_account_of_a_closed_world_stays_until_it_is_touched() -> None:
+    empty = {SENDER: (0, 0, b"", {})}
+    evm = Evm.from_state(State.of_accounts(1, "cancun", empty))
+    assert evm.state_root() == OracleState({SENDER: OracleAccount()}).root
+    evm.set_balance(SENDER, 0)
+    assert evm.state_root() == EMPTY_ROOT
+    early = Evm.from_state(State.of_accounts(1, "homestead", empty))
+    early.set_balance(SENDER, 0)
+    assert early.state_root() == OracleState({SENDER: OracleAccount()}).root  # before EIP-161
+
+
+def test_a_closed_world_is_told_of_its_ancestors() -> None:
+    asks = bytes.fromhex("6008405f5260205ff3")  # returns BLOCKHASH(8)
+    evm = Evm.from_state(State.of_accounts(1, "cancun", {VAULT: (0, 1, asks, {})}))
+    evm.set_block(number=9)
+    assert evm.call(VAULT, b"") == keccak256((8).to_bytes(8, "big"))  # invented
+    evm.shares, evm.specialise = True, "on"
+    for _ in range(3):
+        evm.transact(VAULT, b"")
+    evm.learn_block_hash(8, b"\x08" * 32)
+    assert evm.transact(VAULT, b"").output == evm.call(VAULT, b"") == b"\x08" * 32
 
 
 def test_a_dump_leaves_out_accounts_whose_code_is_unknown() -> None:
