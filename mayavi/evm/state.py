@@ -11,7 +11,7 @@ from mayavi._kernel import Evm as Evm
 from mayavi._kernel import InvalidTransaction as InvalidTransaction
 from mayavi._kernel import MissingState as MissingState
 from mayavi._kernel import State as State
-from mayavi._kernel import hardforks as known_hardforks
+from mayavi._kernel import hardforks as hardforks
 from mayavi._kernel import logs_hash as logs_hash
 from mayavi.errors import UnknownName
 
@@ -23,7 +23,7 @@ def open_evm(chain_id: int, hardfork: str) -> Evm:
 
 def known_hardfork(name: str) -> str:
     """Return `name` if it is the name of a hard fork; raise `UnknownName` with the nearest ones."""
-    known = known_hardforks()
+    known = hardforks()
     if name not in known:
         raise UnknownName.of("hard fork", name, known, f"known: {', '.join(known)}")
     return name
@@ -31,5 +31,5 @@ def known_hardfork(name: str) -> str:
 
 def is_before(hardfork: str, later: str) -> bool:
     """Whether the rules of `hardfork` came before those of `later`."""
-    known = known_hardforks()
+    known = hardforks()
     return known.index(known_hardfork(hardfork)) < known.index(known_hardfork(later))

@@ -21,7 +21,7 @@ ANCESTORS = 256
 MOST_RLP = 1 << 26
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818  (a name says what happened)
     """Block that the replay refuses; the message is the reason."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from mayavi.errors import MayaviError
@@ -51,7 +52,10 @@ def find_files(context: GateContext) -> OfficialFiles:
     for folder in (context.cases, context.cases / FOLDER):
         if any((folder / kind).is_dir() for kind in KINDS):
             return OfficialFiles(folder)
-        archives = sorted(folder.glob("tests.tar*")) if folder.is_dir() else []
+        archives = sorted(folder.glob("*.tar*")) if folder.is_dir() else []
+        if len(archives) > 1:
+            names = ", ".join(each.name for each in archives)
+            raise GateSkipped(f"'{folder}' has more than one archive: {names}", "leave the one that is to be checked")
         if archives:
             return OfficialFiles(archives[0])
     raise GateSkipped(
@@ -66,7 +70,7 @@ _Entry = tuple[str, Callable[[], bytes]]
 def _in_folder(folder: Path) -> Iterator[_Entry]:
     for kind in KINDS:
         for path in sorted((folder / kind).rglob("*.json")):
-            yield path.relative_to(folder).as_posix(), lambda path=path: _content(path)
+            yield path.relative_to(folder).as_posix(), partial(_content, path)
 
 
 def _content(path: Path) -> bytes:
@@ -82,7 +86,7 @@ def _in_archive(path: Path) -> Iterator[_Entry]:
             for member in archive:
                 name = _below_kind(member.name)
                 if name and member.isfile():
-                    yield name, lambda member=member: _extracted(archive, member)
+                    yield name, partial(_extracted, archive, member)
     except (OSError, EOFError, tarfile.TarError, ValueError) as error:
         raise UnreadableTests(f"'{path}' cannot be unpacked: {error}") from error
     except Exception as error:

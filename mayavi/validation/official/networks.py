@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mayavi.evm.state import known_hardforks
+from mayavi.evm.state import hardforks
 
 NAMES = {
     "Frontier": "frontier",
@@ -49,7 +49,7 @@ class Rules:
 @lru_cache(maxsize=64)
 def rules_of(network: str) -> Rules | None:
     """Return the rules of a network; None if the kernel does not have them."""
-    known = known_hardforks()
+    known = hardforks()
     one = NAMES.get(network, "")
     if one in known:
         return Rules(one)

@@ -10,6 +10,7 @@ from typing import Any
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.rpc.answers import data, fields, hash32, quantity
 from mayavi.evm.state import Block, Evm, is_before, logs_hash
+from mayavi.evm.witness.values import as_list
 from mayavi.validation.official.accounts import Account, read_accounts, world_of
 from mayavi.validation.official.blockchain import ANCESTORS, BLOB_FEE_FRACTION
 from mayavi.validation.official.collisions import EIP_7610, creates_over_storage
@@ -40,7 +41,8 @@ def check_state_test(name: str, test: dict[str, Any], found: Findings) -> None:
     """Execute every case by the interpreter and by recorded paths, and compare state root and logs."""
     accounts = read_accounts(test["pre"])
     found.counts["state tests"] += 1
-    for network, entries in fields(test["post"]).items():
+    for network, listed in fields(test["post"]).items():
+        entries = as_list(listed)
         rules = rules_of(network)
         if rules is None:
             found.left_out[f"cases of state tests of {network}, whose rules the kernel does not have"] += len(entries)

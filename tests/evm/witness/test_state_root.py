@@ -211,7 +211,7 @@ def test_a_state_of_which_something_is_unknown_has_no_root() -> None:
     before=st.dictionaries(st.integers(0, 60), st.integers(1, 2**256 - 1), max_size=40),
     writes=st.dictionaries(st.integers(0, 60), st.integers(0, 3), max_size=40),
 )
-def test_a_closed_world_has_the_root_of_the_trie_of_its_accounts(before: dict[int, int], writes: dict[int, int]) -> None:
+def test_a_closed_world_has_the_root_of_its_accounts(before: dict[int, int], writes: dict[int, int]) -> None:
     state = with_slots()
     state.accounts[VAULT].slots = dict(before)
     accounts = {
