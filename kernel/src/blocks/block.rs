@@ -37,6 +37,8 @@ pub struct Block {
     pub withdrawals: Option<Withdrawals>,
     pub transactions: Vec<TxEnv>,
     pub kinds: Vec<TxType>,
+    /// Transactions whose signature has the higher of two possible values, by index: invalid since Homestead (EIP-2).
+    pub malleable: Vec<usize>,
     /// Transactions whose `from` is not the signer: (index, signer).
     forged: Vec<(usize, Address)>,
     parse_seconds: f64,
@@ -98,13 +100,17 @@ impl Block {
         parse_seconds: f64,
     ) -> Result<Self, String> {
         let started = std::time::Instant::now();
-        let (mut transactions, mut kinds, mut forged) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut transactions, mut kinds) = (Vec::new(), Vec::new());
+        let (mut malleable, mut forged) = (Vec::new(), Vec::new());
         for (index, envelope) in envelopes.iter().enumerate() {
             let signer = envelope
                 .recover_signer_unchecked()
                 .map_err(|error| format!("transaction {index}: the signature does not recover: {error}"))?;
             if senders.as_ref().is_some_and(|senders| senders[index] != signer) {
                 forged.push((index, signer));
+            }
+            if envelope.signature().normalize_s().is_some() {
+                malleable.push(index);
             }
             transactions.push(environment(envelope, signer));
             kinds.push(envelope.tx_type());
@@ -118,6 +124,7 @@ impl Block {
             withdrawals,
             transactions,
             kinds,
+            malleable,
             forged,
             parse_seconds,
             recover_seconds,

@@ -151,7 +151,9 @@ fn transactions(machine: &mut Machine, block: &Block, spec: SpecId, reach: Reach
     let (mut left, mut blobs) = (block.header.gas_limit, 0);
     for (index, tx) in block.transactions.iter().enumerate() {
         blobs += tx.blob_hashes.len();
-        if let Some(why) = beyond_block(tx, left, blobs, spec) {
+        let malleable = spec.is_enabled_in(SpecId::HOMESTEAD) && block.malleable.contains(&index);
+        let malleable = malleable.then(|| "its signature has the higher of two possible values (EIP-2)".to_string());
+        if let Some(why) = malleable.or_else(|| beyond_block(tx, left, blobs, spec)) {
             done.failure = Some((Some(index), Failure::Invalid(why)));
             break;
         }
@@ -431,6 +433,18 @@ mod tests {
         let (done, _) = run(&world(true, &[]), SpecId::LONDON, &block, false);
         let Some((Some(1), Failure::Invalid(why))) = done.failure else { panic!("it must be refused") };
         assert_eq!(why, "its gas limit is 79001, and the block has 79000 gas left");
+    }
+
+    #[test]
+    fn a_signature_has_one_form_since_homestead() {
+        let mut block = block(Header::default(), &[]);
+        block.transactions = vec![transfer(21_000, 0)];
+        block.malleable = vec![0];
+        let (done, _) = run(&world(true, &[]), SpecId::FRONTIER, &block, false);
+        assert_eq!((done.receipts.len(), done.failure.is_none()), (1, true));
+        let (done, _) = run(&world(true, &[]), SpecId::HOMESTEAD, &block, false);
+        let Some((Some(0), Failure::Invalid(why))) = done.failure else { panic!("it must be refused") };
+        assert_eq!(why, "its signature has the higher of two possible values (EIP-2)");
     }
 
     #[test]

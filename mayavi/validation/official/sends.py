@@ -20,7 +20,7 @@ ROUNDS = ("check",) * 2 + ("on",) * 8
 REPEATS = 3
 """Transactions in a row, each on the state that the one before has left."""
 MOST_GAS = 20_000_000
-"""Gas of transactions that are sent in all rounds; costlier ones are sent once."""
+"""Gas of transactions that are sent again and again; costlier ones are interpreted once."""
 WORD = 32
 
 

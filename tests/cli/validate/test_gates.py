@@ -97,6 +97,8 @@ def test_a_failed_gate_gives_exit_code_1_and_its_first_difference(run_mayavi, ca
         (["cache", "--cache-dir", "/nowhere/at/all"], "'/nowhere/at/all' is not a folder"),
         (["contracts", "--cases", "/nowhere/at/all"], "'/nowhere/at/all' is not a folder"),
         (["envs", "--env", "aaave"], "unknown environment 'aaave'"),
+        (["official", "--cases", "/nowhere/at/all"], "'/nowhere/at/all' is not a folder"),
+        (["official", "--jobs", "0"], "0 is not a number of processes"),
     ],
 )
 def test_misuse_is_refused_with_exit_code_2(run_mayavi, words: list[str], message: str) -> None:
@@ -120,6 +122,24 @@ def test_the_contracts_beside_mainnets(run_mayavi, cases: Path) -> None:
     report = last_object(finished.stdout)
     assert (report["gate"], report["verdict"]) == ("contracts", "passed")
     assert report["parts"]["StableSwap3 as 3pool"] == 20
+
+
+@pytest.mark.slow(3)
+def test_some_of_the_official_tests(run_mayavi, cases: Path) -> None:
+    words = ("validate", "official", "--cases", str(cases / "ethereum-tests"), "--test", "stSelfBalance/", "--json")
+    finished = run_mayavi(*words, "--jobs", "2")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    report = last_object(finished.stdout)
+    assert (report["gate"], report["verdict"], report["first_difference"]) == ("official", "passed", None)
+    assert report["cases"] == report["parts"]["blockchain tests"] + report["parts"]["state cases to their root"]
+    assert any(note.startswith("cancun: ") and "were replayed" in note for note in report["notes"])
+    assert last_object(run_mayavi(*words, "--jobs", "1").stdout) == report
+
+
+def test_official_tests_that_are_not_there(run_mayavi, tmp_path: Path) -> None:
+    finished = run_mayavi("validate", "official", "--cases", str(tmp_path))
+    assert finished.returncode == 1
+    assert f"official not checked: there are no official tests in '{tmp_path}'" in finished.stdout
 
 
 def test_a_poisoned_snapshot_is_named(run_mayavi, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 //! A block's bytes are decoded whole, its signers are recovered, and its header becomes the EVM's environment.
 
 use alloy_rlp::Encodable;
-use revm::primitives::{Bytes, TxKind, address, b256, hex};
+use revm::primitives::{Bytes, TxKind, address, b256, hex, uint};
 
 use super::*;
 
@@ -148,4 +148,17 @@ fn blob_fees_grow_by_the_exponential_of_eip_4844_up_to_128_bits() {
         let error = blob_fee(excess, fraction).expect_err("more than 128 bits");
         assert_eq!(error, format!("excess blob gas {excess} gives a blob fee beyond 128 bits"));
     }
+}
+
+#[test]
+fn a_signature_with_the_higher_value_is_noted() {
+    let order = uint!(0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141_U256);
+    let signed = |s: U256| {
+        let signature = Signature::new(U256::from(2), s, false);
+        TxEnvelope::Legacy(TxLegacy { gas_limit: 21_000, ..Default::default() }.into_signed(signature))
+    };
+    let low = U256::from(7);
+    let envelopes = vec![signed(low), signed(order - low)];
+    let block = Block::of(Header::default(), B256::ZERO, envelopes, None, None, 0.0).unwrap();
+    assert_eq!((block.transactions.len(), block.malleable), (2, vec![1]));
 }
