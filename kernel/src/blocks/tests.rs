@@ -1,8 +1,6 @@
 //! Hard forks by name, receipts as Python sees them, and requests as EIP-7685 has them.
 
-use alloy_eips::{
-    eip7002::WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, eip7251::CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS,
-};
+use alloy_eips::{eip7002::WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS, eip7251::CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS};
 use revm::{
     context::result::{ExecutionResult, HaltReason, Output, ResultGas, SuccessReason},
     primitives::{Address, B256, Bytes, Log, LogData, U256, b256, hardfork::SpecId, hex},
@@ -146,7 +144,10 @@ fn a_deposit_that_is_laid_out_otherwise_makes_the_block_invalid() {
 #[test]
 fn a_block_is_invalid_without_the_contracts_that_collect_requests_or_where_they_fail() {
     let missing = text(requested(&[], [&[], &returning(&[])]));
-    assert_eq!(missing, format!("there is no contract at {WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS}, which collects requests"));
+    assert_eq!(
+        missing,
+        format!("there is no contract at {WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS}, which collects requests")
+    );
     let failed = text(requested(&[], [&returning(&[]), REVERTS]));
     assert_eq!(failed, format!("the system call to {CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS} failed"));
 }

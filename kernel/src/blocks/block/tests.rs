@@ -96,7 +96,10 @@ fn a_transaction_is_the_same_as_bytes_and_as_json() {
 fn a_block_as_bytes_is_taken_whole_or_not_at_all() {
     let block = ConsensusBlock::<TxEnvelope> {
         header: genesis(),
-        body: alloy_consensus::BlockBody { transactions: vec![signed(&EIP_155).expect("a transaction")], ..Default::default() },
+        body: alloy_consensus::BlockBody {
+            transactions: vec![signed(&EIP_155).expect("a transaction")],
+            ..Default::default()
+        },
     };
     let mut bytes = Vec::new();
     block.encode(&mut bytes);
