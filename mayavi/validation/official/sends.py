@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
+from mayavi.errors import ReplayDiffers
 from mayavi.evm.state import Evm, InvalidTransaction, State, is_before, logs_hash
 from mayavi.validation.official.findings import Findings
 
@@ -142,7 +143,7 @@ def _sent(evm: Evm, sent: Sent) -> Outcome:
         receipt = evm.transact(sent.to, sent.data, sent.sender, sent.value, sent.gas, sent.gas_price, sent.priority_fee)
     except InvalidTransaction as error:
         return Outcome(f"refused: {error}", 0, b"", b"", evm.state_root())
-    except RuntimeError as error:  # a replay that differs, or a panic
+    except (ReplayDiffers, RuntimeError) as error:  # RuntimeError: the EVM panicked
         return Outcome(f"failed: {error}", 0, b"", b"", evm.state_root())
     logs = logs_hash(receipt.logs)
     return Outcome(receipt.reason, receipt.gas_used, receipt.output, logs, evm.state_root())
