@@ -10,20 +10,22 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.fuzz.assembly import OPCODES
+from benchmarks.fuzz.assembly import OPCODES, assemble
 from benchmarks.fuzz.words import LARGEST, small
 from benchmarks.fuzz.words import constant as any_constant
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.state import is_before
 
-PURE_TWO = (
-    "ADD MUL SUB DIV SDIV MOD SMOD SIGNEXTEND LT GT SLT SGT EQ AND OR XOR BYTE SHL SHR SAR".split()
-)
+PURE_TWO = [
+    *("ADD", "MUL", "SUB", "DIV", "SDIV", "MOD", "SMOD", "SIGNEXTEND", "LT", "GT", "SLT", "SGT", "EQ"),
+    *("AND", "OR", "XOR", "BYTE", "SHL", "SHR", "SAR"),
+]
 PURE_ONE = ["ISZERO", "NOT", "CLZ"]
-SURROUNDINGS = (
-    "TIMESTAMP TIMESTAMP NUMBER BASEFEE CHAINID SELFBALANCE CALLER ORIGIN ADDRESS CALLVALUE CALLDATASIZE CODESIZE"
-    " RETURNDATASIZE MSIZE PC COINBASE PREVRANDAO GASLIMIT BLOBBASEFEE"
-).split()
+SURROUNDINGS = [
+    *("TIMESTAMP", "TIMESTAMP", "NUMBER", "BASEFEE", "CHAINID", "SELFBALANCE", "CALLER", "ORIGIN", "ADDRESS"),
+    *("CALLVALUE", "CALLDATASIZE", "CODESIZE", "RETURNDATASIZE", "MSIZE", "PC", "COINBASE", "PREVRANDAO"),
+    *("GASLIMIT", "BLOBBASEFEE"),
+]
 SINCE = {
     "DELEGATECALL": "homestead",
     **dict.fromkeys(["RETURNDATASIZE", "RETURNDATACOPY", "STATICCALL", "REVERT"], "byzantium"),
@@ -64,9 +66,10 @@ THEMES: dict[str, dict[str, float]] = {
 }
 SELECTOR = keccak256(b"act(uint256,uint256,uint256)")[:4]
 """What every calldata begins with: the function of contracts in a language."""
+INITCODES = ["1 0 SSTORE 32 0 RETURN", "PUSH0 PUSH0 REVERT", "2 5 SSTORE ADDRESS 0 MSTORE 32 0 RETURN", "INVALID"]
 SIDE = 12
 """Most steps of one side of a diamond."""
-ODD = {"PUSH0": ["PUSH0"], "CLZ": [9, "CLZ"], "SHL": [9, 1, "SHL"], "SHR": [9, 1, "SHR"], "SAR": [9, 1, "SAR"]}
+ODD = {"PUSH0": "PUSH0", "CLZ": "9 CLZ", "SHL": "9 1 SHL", "SHR": "9 1 SHR", "SAR": "9 1 SAR"}
 """Computations of one word whose opcodes older hard forks do not know."""
 
 
@@ -188,7 +191,8 @@ class Writer:
             self.put(rng.choice(self.surroundings))
         elif drawn < 0.98:
             self.account()
-            self.put(rng.choice(["BALANCE", "BALANCE", "EXTCODESIZE", *["EXTCODEHASH"] * self.is_active("EXTCODEHASH")]))
+            field = rng.choice(["BALANCE", "BALANCE", "EXTCODESIZE", "EXTCODEHASH"])
+            self.put(field if self.is_active(field) else "BALANCE")
         else:
             self.value(depth - 1)
             self.diamond(depth - 1)
@@ -317,16 +321,22 @@ class Writer:
         self.put(self.rng.choice(["ADD", "SUB", "XOR"]), "SWAP1", "SSTORE")
 
     def transient(self, depth: int) -> None:
-        """Write transient storage, and perhaps read it."""
+        """Read transient storage and write it."""
         if not self.is_active("TSTORE"):
             self.store(depth)
             return
+        if self.rng.random() < 0.6:  # as another transaction, or frame, may have left it
+            self.loaded()
         self.value(1)
         self.transient_key()
         self.put("TSTORE")
-        if self.rng.random() < 0.6:
-            self.transient_key()
-            self.put("TLOAD", self.rng.randrange(0x60), "MSTORE")
+        if self.rng.random() < 0.4:
+            self.loaded()
+
+    def loaded(self) -> None:
+        """Keep a word of transient storage where it shows."""
+        self.transient_key()
+        self.put("TLOAD", *self.rng.choice([(0, "MSTORE"), (32, "MSTORE"), (4, "SSTORE")]))
 
     def transient_key(self) -> None:
         """A key of transient storage."""
@@ -543,7 +553,7 @@ class Writer:
                 self.put(rng.choice([b"\xa1" * 20, b"\x77" * 20]), "SELFDESTRUCT")
                 return
             kind = "CREATE2" if rng.random() < 0.5 and self.is_active("CREATE2") else "CREATE"
-            initcode = bytes.fromhex(rng.choice(["600160005560206000f3", "5f5ffd", "60026005553060005260206000f3", "fe"]))
+            initcode = assemble(rng.choice(INITCODES))
             length = rng.choice([0, len(initcode)])
             self.put(initcode, 0, "MSTORE")
             if kind == "CREATE2":
@@ -591,7 +601,7 @@ class Writer:
         for _ in range(rng.randrange(SIDE)):
             drawn = rng.random()
             if drawn < odd:
-                self.put(*ODD.get(rng.choice(self.odd), ["PC"]))
+                self.put(ODD.get(rng.choice(self.odd), "PC"))
                 height += 1
             elif drawn < odd + 0.01:
                 self.put(rng.choice(["DUP16", "SWAP16", "POP*3", "INVALID", "PC", f".{rng.choice(UNDEFINED):02x}"]))

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.fuzz.bytecode import SELECTOR, Rules
 from benchmarks.fuzz.languages import Batch, compiled
 from benchmarks.fuzz.playing import Account, Case
-from benchmarks.fuzz.programs import FLOATS, ProgramWriter, rare_program
+from benchmarks.fuzz.programs import FLOATS, ProgramWriter, gas_limit, rare_program
 from benchmarks.fuzz.worlds import (
     DOOMED,
     END,
@@ -25,7 +25,6 @@ from benchmarks.fuzz.worlds import (
 )
 
 Channel = Callable[[random.Random, bool], Case]
-GAS = [1_000_000] * 9 + [3_000_000] * 9 + [300_000, 100_000]
 
 
 def chosen_words(rng: random.Random, count: int, words: int) -> bytes:
@@ -41,7 +40,7 @@ def fleet_case(
 ) -> Case:
     """Programs on a fleet, with rare programs and changes of rows between them."""
     # Whole steps have rules of their own for refunds, and for accounts that end.
-    rules = draw_rules(rng, ["refunds", "life"] * 3 if whole else [], hardfork)
+    rules = draw_rules(rng, ["refunds", "life", "refunds", "life", "transient"] if whole else [], hardfork)
     case = Case(rules.hardfork, draw_accounts(rng, rules), [], draw_block(rng))
     case.rows = rng.choice([8, 16, 32, 64] if brief else [16, 32, 64, 128])
     case.words = list(rules.pool)
@@ -106,12 +105,12 @@ def drawn_change(rng: random.Random, rules: Rules) -> tuple[Any, ...]:
     drawn, account = rng.random(), rng.choice(KNOWN)
     if drawn < 0.3:
         return "set_storage", account, rng.randrange(8), rng.choice([0, 1, 5, rules.constant(rng)])
-    if drawn < 0.42:
+    if drawn < 0.45:
         code = rng.choice([b"", "5 0 SSTORE", "7 0 MSTORE 32 0 RETURN", "4 CALLDATALOAD 0 MSTORE 32 0 RETURN"])
         return "set_code", rng.choice(KNOWN[1:]), code
-    if drawn < 0.5:
+    if drawn < 0.52:
         return "set_balance", rng.choice([*SENDERS, *KNOWN[:3]]), rng.choice([0, 1, 10**18])
-    if drawn < 0.55:
+    if drawn < 0.56:
         return "set_nonce", rng.choice([*SENDERS, MAKER]), rng.choice([0, 1, 2, 2**32])
     if drawn < 0.65:
         fields: dict[str, Any] = rng.choice([
@@ -137,7 +136,7 @@ class ForkRequests:
         self.case.words = list(self.rules.pool)
         self.words = [word.to_bytes(32, "big") for word in self.case.words]
         self.case.threads = 2 if rng.random() < 0.05 else 1
-        self.gas = rng.choice(GAS)
+        self.gas = gas_limit(rng)
         self.senders = SENDERS[: rng.choice([1, 2, 3])]
         self.usual = rng.randrange(len(self.words))
         self.skewed = rng.random() < 0.4
@@ -160,7 +159,7 @@ class ForkRequests:
         """Send transactions."""
         rng, events = self.rng, self.case.events
         for _ in range(count):
-            gas = self.gas if rng.random() < 0.97 else rng.choice(GAS)
+            gas = self.gas if rng.random() < 0.97 else gas_limit(rng)
             value = 1 if rng.random() < 0.005 else 0
             events.append(("send", self.to(), self.data(), rng.choice(self.senders), gas, value))
             if rng.random() < 0.02:
@@ -282,13 +281,14 @@ def changes_case(rng: random.Random, brief: bool, hardfork: str | None = None) -
 
 def languages_case(rng: random.Random, brief: bool, batch: Batch) -> Case:
     """Contracts in Vyper and Solidity, on a fleet or a fork."""
-    fork = rng.choice([False, True])
-    case = changes_case(rng, brief, batch.hardfork) if fork else fleet_case(rng, brief, batch.hardfork, whole=rng.random() < 0.5)
+    if rng.random() < 0.5:
+        case = fleet_case(rng, brief, batch.hardfork, whole=rng.random() < 0.5)
+    else:
+        case = changes_case(rng, brief, batch.hardfork)
+        deal = "deal", TARGET, rng.choice(SENDERS), rng.choice(case.words)
+        case.events.insert(len(case.events) // 2, deal)
     for place in (TARGET, LIBRARY):
         case.accounts[place] = Account(creation=rng.choice(batch.codes))
-    if fork:
-        holder, amount = rng.choice(SENDERS), rng.choice(case.words)
-        case.events.insert(len(case.events) // 2, ("deal", TARGET, holder, amount))
     return case
 
 

@@ -66,7 +66,7 @@ class Played:
 
 
 def play(case: Case, mode: str) -> Played:
-    """Play all events of a case. An error is an observation; a difference that the kernel finds, or a panic, ends it."""
+    """Play a case. An error is an observation; a difference that the kernel finds, or a panic, ends it."""
     if ("reopen",) not in case.events:
         return played(case, FleetPlayer(case, mode) if case.rows else ForkPlayer(case, mode))
     with tempfile.TemporaryDirectory() as folder:
@@ -231,7 +231,8 @@ class FleetPlayer:
     def run(self, number: int, inputs: dict[str, bytes], only: list[int] | None = None) -> Any:
         """Run a program; inputs name words, or floats, of the case by their index in each row."""
         program = self.programs[number]
-        indices = {name: np.frombuffer(chosen, np.uint8).reshape(len(self.fleet), -1) for name, chosen in inputs.items()}
+        rows = len(self.fleet)
+        indices = {name: np.frombuffer(chosen, np.uint8).reshape(rows, -1) for name, chosen in inputs.items()}
         if only is not None:
             indices = {name: chosen[only] for name, chosen in indices.items()}
         given: dict[str, Any] = {name: self.words[indices[name][:, 0]] for name in program.inputs}

@@ -10,12 +10,20 @@ from benchmarks.fuzz.words import small
 from benchmarks.fuzz.worlds import DOOMED, END, KNOWN, LIBRARY, MAKER, MORTAL, OTHER, SENDERS, TARGET
 from mayavi.evm.state import is_before
 
-TWO = "add subtract multiply divide minimum maximum less equal shift_right".split()
-FLOAT_TWO = "float_add float_subtract float_multiply float_divide float_minimum float_maximum float_less".split()
-FLOAT_ONE = "float_absolute float_negate float_single float_exp float_log".split()
-GAS = [1_000_000] * 9 + [3_000_000] * 9 + [300_000, 100_000]
+TWO = ["add", "subtract", "multiply", "divide", "minimum", "maximum", "less", "equal", "shift_right"]
+FLOAT_TWO = [
+    *("float_add", "float_subtract", "float_multiply", "float_divide"),
+    *("float_minimum", "float_maximum", "float_less"),
+]
+FLOAT_ONE = ["float_absolute", "float_negate", "float_single", "float_exp", "float_log"]
+LITTLE = [24_000, 27_000, 32_000, 45_000, 50_000, 70_000, 100_000, 200_000]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, 1e300, float("inf"), float("-inf"), float("nan"), 3.25, -745.2, 709.9,
           1e-9, 1e18]  # fmt: skip
+
+
+def gas_limit(rng: random.Random) -> int:
+    """Draw the gas limit of a transaction: ample, or so that some calls may run out of it."""
+    return rng.choice([1_000_000, 3_000_000]) if rng.random() < 0.88 else rng.choice(LITTLE) + rng.randrange(5_000)
 
 
 class ProgramWriter:
@@ -91,7 +99,7 @@ class ProgramWriter:
             data += b"\xff" * rng.choice([1, 31, rng.randrange(300), rng.randrange(300)])
         called = [TARGET, TARGET, TARGET, OTHER] + ([DOOMED, MAKER] if self.rules.theme == "life" else [LIBRARY])
         value = rng.choice([1, 0]) if rng.random() < 0.02 else 0
-        return self.account(called), bytes(data), holes, self.account(SENDERS), value, rng.choice(GAS)
+        return self.account(called), bytes(data), holes, self.account(SENDERS), value, gas_limit(rng)
 
     def call(self) -> None:
         """Call a contract."""
@@ -187,6 +195,7 @@ def rare_program(rng: random.Random, rules: Rules, *, whole: bool) -> tuple[bool
     """Program that ends or creates an account, or writes a slot that is otherwise only read, where its input is set."""
     mask = rng.choice([("bits", "mask", "in0", 0, 1), ("equal", "mask", "in0", rng.choice(rules.pool))])
     operations: list[tuple[Any, ...]] = [("input", "in0"), mask]
+    template: tuple[Any, ...]
     drawn = rng.random()
     if drawn < 0.7 or rules.theme == "life":
         data = SELECTOR + END.to_bytes(32, "big") + bytes(32 * (rules.words - 1))

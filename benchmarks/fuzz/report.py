@@ -61,7 +61,7 @@ def compared(case: Case, seen: list[Any]) -> tuple[int, int]:
     calls = steps = 0
     for event, observed in zip(case.events, seen, strict=False):
         match event:
-            case ("run" | "only"), program, *_ if isinstance(observed, dict):
+            case (("run" | "only"), program, *_) if isinstance(observed, dict):
                 whole, operations = case.programs[program]
                 words = observed["words"]
                 if whole:
@@ -70,7 +70,7 @@ def compared(case: Case, seen: list[Any]) -> tuple[int, int]:
                 names = [each[1] for each in operations if each[0] == "output"]
                 statuses = [at for at, name in enumerate(names) if name.endswith(".status")]
                 calls += int((words[:, statuses, 31] != 0).sum())
-            case ("send" | "call"), *_:
+            case (("send" | "call"), *_):
                 calls += 1
             case "attempt", sent, _:
                 calls += len(sent) if observed else 0

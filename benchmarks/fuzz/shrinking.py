@@ -17,6 +17,7 @@ from benchmarks.fuzz.playing import Account, Case, Difference, difference
 
 CACHE = "MAYAVI_CACHE_DIR"
 
+
 @contextmanager
 def aside() -> Iterator[None]:
     """Let files of differences go to a folder that is deleted: each attempt would leave one in the cache."""

@@ -91,12 +91,12 @@ def any_accounts(rng: random.Random, rules: Rules) -> dict[bytes, Account]:
     def storage(slots: range) -> dict[int, int]:
         return {slot: rng.choice([1, 2, 5, 77, 2**255 + 1]) for slot in slots if rng.random() < 0.6}
 
-    size = rng.choice([6, 15, 30, 60])
+    size, library = rng.choice([6, 15, 30, 60]), "refunds" if rules.theme == "refunds" else "mixed"
     calls = [LIBRARY, LIBRARY, OTHER, OTHER, DOOMED, MAKER, EMPTY]
     also = calls if rules.theme == "life" else calls[:4]
     accounts = {
         TARGET: Account(contract(also, size), storage=storage(range(8))),
-        LIBRARY: Account(contract([OTHER], size // 2, rules.theme if rules.theme == "refunds" else "mixed"), storage=storage(range(8))),
+        LIBRARY: Account(contract([OTHER], size // 2, library), storage=storage(range(8))),
         OTHER: Account(contract([], size // 2), storage=storage(range(8))),
         DOOMED: Account(ending(rng, contract([], 5, "mixed")), storage=storage(range(9))),
         MAKER: Account(making(rng, contract([], 5, "mixed")), storage=storage(range(3))),

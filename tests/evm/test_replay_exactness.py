@@ -1,4 +1,4 @@
-"""What replays once did differently from the interpreter: each mode gives the same, under every hard fork that matters."""
+"""What replays once did differently from the interpreter, under every hard fork that matters."""
 
 from __future__ import annotations
 
@@ -69,9 +69,12 @@ def calldata(first: int, second: int = 0) -> bytes:
 @pytest.mark.parametrize("mode", REPLAYING)
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize(("code", "hardfork", "halts"), BRANCHES)
-def test_rows_that_take_a_side_for_the_first_time(code: bytes, hardfork: str, halts: bool, whole: bool, mode: str) -> None:
+def test_rows_that_take_a_side_for_the_first_time(
+    code: bytes, hardfork: str, halts: bool, whole: bool, mode: str
+) -> None:
     made = Program(whole=whole)
-    template = Template(TARGET, calldata(0), {4: made.input("first"), 36: made.input("second")}, sender=ALICE, gas=200_000)
+    holes = {4: made.input("first"), 36: made.input("second")}
+    template = Template(TARGET, calldata(0), holes, sender=ALICE, gas=200_000)
     for name, word in zip(("status", "gas"), made.call(template), strict=False):
         made.output(name, word)
     fork = world(hardfork, {TARGET: code})
@@ -98,8 +101,10 @@ def test_transactions_that_take_a_side_for_the_first_time(code: bytes, hardfork:
     def course(mode: str) -> tuple[list[Any], Fork]:
         fork = world(hardfork, {TARGET: code})
         fork.specialise = mode
-        receipts = [fork.send(TARGET, calldata(step % 5 // 4 * step, step), (ALICE, BOB)[step % 2], gas=200_000, check=False)
-                    for step in [0] * 60 + list(range(60))]  # fmt: skip
+        receipts = []
+        for step in [0] * 60 + list(range(60)):
+            data = calldata(step if step % 5 == 4 else 0, step)
+            receipts.append(fork.send(TARGET, data, (ALICE, BOB)[step % 2], gas=200_000, check=False))
         return [(each.success, each.gas_used, each.reason) for each in receipts] + [fork.digest()], fork
 
     wanted, _ = course("off")
@@ -157,10 +162,10 @@ def test_a_refund_that_never_varies_leaves_the_floor(code: bytes, hardfork: str,
     made.output("gas", gas)
     fork = world(hardfork, {TARGET: code})
     fleets = {each: Fleet(fork, ROWS, specialise=each) for each in ("off", mode)}
-    words = [to_words([0, 1, 2**64 - 1, 2**128 - 1, 2**255, 2**256 - 1][:width] * (6 // width), ROWS) for width in (2, 6)]
+    narrow, wide = to_words([0, 1] * 3, ROWS), to_words([0, 1, 2**64 - 1, 2**128 - 1, 2**255, 2**256 - 1], ROWS)
     seen = set()
     for step in range(120):
-        found = {each: fleet.run(made, word=words[step > 60], threads=1) for each, fleet in fleets.items()}
+        found = {each: fleet.run(made, word=wide if step > 60 else narrow, threads=1) for each, fleet in fleets.items()}
         assert [list(each["gas"]) for each in found.values()] == [list(found["off"]["gas"])] * 2
         assert set(found[mode].status("status")) == {REVERTED if code is CLEARS_AND_REVERTS else SUCCESS}
         seen |= set(found["off"]["gas"])
@@ -215,7 +220,8 @@ MAKING = {"a call": by_call(MAKER, whole=False), "a step": by_call(MAKER, whole=
 
 def slots_read(hardfork: str, place: bytes, change: Callable[[Fleet], None], mode: str) -> list[list[int]]:
     """What the rows read before and after the change of the first one."""
-    codes = {READER: returning("0 CALLDATALOAD"), DOOMED: assemble(f"{HEIR} SELFDESTRUCT"), MAKER: returning("0 0 0 0 CREATE2")}
+    codes = {READER: returning("0 CALLDATALOAD"), MAKER: returning("0 0 0 0 CREATE2")}
+    codes[DOOMED] = assemble(f"{HEIR} SELFDESTRUCT")
     fork, made = world(hardfork, codes, {place: SLOTS}), reading(place)
     fleet = Fleet(fork, ROWS, specialise=mode)
     seen = []
