@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.fuzz.assembly import OPCODES, assemble
-from benchmarks.fuzz.words import LARGEST, small
+from benchmarks.fuzz.words import LARGEST, SCALES, small
 from benchmarks.fuzz.words import constant as any_constant
 from mayavi.evm.hashing import keccak256
 from mayavi.evm.state import is_before
@@ -167,10 +167,12 @@ class Writer:
         drawn = rng.random()
         if drawn < 0.2:
             self.leaf()
-        elif drawn < 0.55:
+        elif drawn < 0.51:
             self.value(depth - 1)
             self.value(depth - 1)
             self.put(rng.choice(self.pure_two))
+        elif drawn < 0.55:
+            self.scaled(depth - 1)
         elif drawn < 0.62:
             for _ in range(3):
                 self.value(depth - 1)
@@ -196,6 +198,15 @@ class Writer:
         else:
             self.value(depth - 1)
             self.diamond(depth - 1)
+
+    def scaled(self, depth: int) -> None:
+        """Multiply by a constant and divide by one, as amounts are scaled."""
+        by = self.rng.choice(SCALES)
+        self.put(by if self.rng.random() < 0.6 else self.rng.choice(SCALES))
+        self.value(depth)
+        if self.rng.random() < 0.8:
+            self.put(by, "MUL")
+        self.put(self.rng.choice(["DIV", "DIV", "MOD", "SDIV"]))
 
     def leaf(self) -> None:
         """A word of calldata, a constant or memory."""

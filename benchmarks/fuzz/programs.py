@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from benchmarks.fuzz.bytecode import SELECTOR, Rules
-from benchmarks.fuzz.words import small
+from benchmarks.fuzz.words import SCALES, small
 from benchmarks.fuzz.worlds import DOOMED, END, KNOWN, LIBRARY, MAKER, MORTAL, OTHER, SENDERS, TARGET
 from mayavi.evm.state import is_before
 
@@ -149,7 +149,9 @@ class ProgramWriter:
         elif drawn < 0.58:
             self.operations.append(("either", name, self.word(), self.word(), self.word()))
         elif drawn < 0.63:
-            self.operations.append(("multiply_divide", name, self.word(), self.word(), self.word()))
+            scale = rng.choice(SCALES)
+            factors = (scale, scale) if rng.random() < 0.4 else (self.word(), rng.choice([scale, self.word()]))
+            self.operations.append(("multiply_divide", name, self.word(), *factors))
         elif drawn < 0.68:
             low = rng.randrange(250)
             width = rng.randrange(1, 257 - low)

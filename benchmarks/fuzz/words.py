@@ -11,6 +11,10 @@ EDGES = [
 ]  # fmt: skip
 
 
+SCALES = [3, 7, 10**6, 10**9 + 7, 10**18, 10**27, 2**96 - 1, 2**128 + 1, 365 * 86_400]
+"""Constants that contracts multiply and divide by."""
+
+
 def small(rng: random.Random) -> int:
     """Draw a small number."""
     return rng.randrange(8)
@@ -40,8 +44,11 @@ def pool(rng: random.Random, count: int) -> list[int]:
             words.append(rng.choice(EDGES))
         elif drawn < 0.75 and words:
             words.append((rng.choice(words) + rng.choice([-1, 1, 2**64, -(2**128), 2**255])) % 2**256)
-        elif drawn < 0.85:
+        elif drawn < 0.82:
             words.append(rng.getrandbits(256) | rng.getrandbits(256))  # nearly no zero bytes
+        elif drawn < 0.9:
+            scale = rng.choice(SCALES)
+            words.append(rng.randrange(LARGEST >> rng.randrange(250)) // scale * scale)  # a quotient without rest
         else:
             words.append(wide(rng))
     return words
