@@ -7,6 +7,8 @@ pub mod fleet;
 mod job;
 mod layout;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 pub use cuda::describe;
 use cuda::{Cuda, Text};

@@ -180,3 +180,6 @@ fn unremovable(address: Address, slot: Option<U256>, error: TrieError) -> Miss {
         TrieError::Malformed(_) => Miss::Malformed(address, slot),
     }
 }
+
+#[cfg(test)]
+mod tests;

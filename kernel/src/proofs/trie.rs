@@ -284,3 +284,6 @@ fn joined(nodes: &Nodes, key: Nibbles, mut child: Link) -> Result<Link, TrieErro
         Some(branch @ Node::Branch(_)) => Link::node(Node::Extension { key, child: Link::node(branch) }),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -240,7 +240,7 @@ impl Program {
     /// With `whole=False` its calls are replayed one by one: better where rows take very many ways.
     #[new]
     #[pyo3(signature = (*, whole=true))]
-    fn new(whole: bool) -> Self {
+    pub fn new(whole: bool) -> Self {
         Self {
             whole,
             id: next_id(),
@@ -278,7 +278,7 @@ impl Program {
     }
 
     /// A word given for each row when the program runs.
-    fn input(&mut self, name: String) -> PyResult<Word> {
+    pub fn input(&mut self, name: String) -> PyResult<Word> {
         self.check_input(&name)?;
         self.inputs.push(name);
         Ok(Word { source: Source::Input(self.inputs.len() - 1), program: Some(self.id) })
@@ -380,7 +380,7 @@ impl Program {
     }
 
     /// Hand a word back under a name.
-    fn output(&mut self, name: String, word: SourceArg) -> PyResult<()> {
+    pub fn output(&mut self, name: String, word: SourceArg) -> PyResult<()> {
         self.check_output(&name)?;
         let source = self.owner().take(word)?;
         self.outputs.push((name, source));
