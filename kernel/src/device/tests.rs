@@ -280,5 +280,7 @@ fn what_a_row_has_changed_beside_the_device_is_found() {
         Ok(())
     });
     made_rich.expect("written");
-    assert!(matches!(strays(&chain, &mut rich), Err(Failure::Internal(text)) if text.contains("a device does not keep")));
+    assert!(
+        matches!(strays(&chain, &mut rich), Err(Failure::Internal(text)) if text.contains("a device does not keep"))
+    );
 }

@@ -245,3 +245,6 @@ impl PathRecorder {
         Ok((builder, PyArray1::from_vec(py, accounts), table, path.scenario.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests;

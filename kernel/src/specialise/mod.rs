@@ -16,6 +16,8 @@ pub mod self_check;
 pub mod sends;
 pub mod sites;
 mod statistics;
+#[cfg(test)]
+mod tests;
 pub mod views;
 
 use std::sync::{

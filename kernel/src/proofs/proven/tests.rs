@@ -38,7 +38,8 @@ impl Whole {
         let mut nodes = Vec::new();
         let slot_keys: Vec<B256> = slots.iter().map(|key| slot_key(U256::from(*key))).collect();
         let leaves = self.0.iter().map(|(place, (balance, code, slots))| {
-            let slots = slots.iter().map(|(key, value)| (slot_key(U256::from(*key)), alloy_rlp::encode(U256::from(*value))));
+            let slots =
+                slots.iter().map(|(key, value)| (slot_key(U256::from(*key)), alloy_rlp::encode(U256::from(*value))));
             let root = build(slots.collect(), if *place == address(1) { &slot_keys } else { &[] }, &mut nodes);
             let leaf = TrieAccount::new(1, U256::from(*balance), root, keccak256(code));
             (keccak256(place), alloy_rlp::encode(leaf))
@@ -81,7 +82,9 @@ fn what_is_proven_is_read() {
 fn what_is_not_proven_is_an_error_that_names_it() {
     let whole = Whole::some();
     let witness = whole.witness(&[1], &[3]);
-    let unproven = (2..=30).filter(|byte| matches!(witness.account(address(*byte)), Err(Miss::Unproven(at, None, _)) if at == address(*byte)));
+    let unproven = (2..=30).filter(
+        |byte| matches!(witness.account(address(*byte)), Err(Miss::Unproven(at, None, _)) if at == address(*byte)),
+    );
     assert!(unproven.count() > 20);
     let slots = (0..20).filter(|key| {
         let key = U256::from(*key);
@@ -140,7 +143,9 @@ fn empty_and_destroyed_accounts_leave_the_trie() {
 #[test]
 fn writes_to_what_is_not_proven_have_no_root() {
     let witness = Whole::some().witness(&[1], &[3]);
-    assert!(matches!(witness.root_after(&written(9, 5, &[]), true), Err(Miss::Unproven(at, None, _)) if at == address(9)));
+    assert!(
+        matches!(witness.root_after(&written(9, 5, &[]), true), Err(Miss::Unproven(at, None, _)) if at == address(9))
+    );
     let slots: Vec<(u64, u64)> = (0..20).map(|key| (key, 5)).collect();
     let found = witness.root_after(&written(1, 1, &slots), true);
     assert!(matches!(found, Err(Miss::Unproven(at, Some(_), _)) if at == address(1)));
@@ -148,7 +153,10 @@ fn writes_to_what_is_not_proven_have_no_root() {
     let mut two = Whole::default();
     two.0.insert(address(1), (1, vec![0x60, 1, 0x00], [(0, 5), (1, 6)].into()));
     let found = two.witness(&[1], &[0]).root_after(&written(1, 1, &[(0, 0)]), true);
-    assert!(matches!(found, Err(Miss::Unremovable(at, Some(slot), _)) if at == address(1) && slot == U256::ZERO), "{found:?}");
+    assert!(
+        matches!(found, Err(Miss::Unremovable(at, Some(slot), _)) if at == address(1) && slot == U256::ZERO),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -169,7 +177,8 @@ fn references_are_the_nodes_and_codes_below_the_root() {
     let stray = vec![0xc2, 0x20, 0x01];
     let with = [&nodes[..], &[stray.clone()]].concat();
     let codes = [vec![0x60, 1, 0x00], vec![0x5b]];
-    let witness = Proven::new(root, with.iter().map(Vec::as_slice), codes.iter().map(Vec::as_slice)).expect("a witness");
+    let witness =
+        Proven::new(root, with.iter().map(Vec::as_slice), codes.iter().map(Vec::as_slice)).expect("a witness");
     let found = witness.references();
     assert!(nodes.iter().all(|node| found.nodes.contains(&keccak256(node))));
     assert!(!found.nodes.contains(&keccak256(&stray)));
