@@ -57,4 +57,4 @@ def remove_abandoned(folder: Path) -> None:
             if entry.name.startswith(".") and entry.name.endswith(PART):
                 with suppress(OSError):  # another process was faster
                     if entry.stat().st_mtime < latest:
-                        os.unlink(entry)
+                        Path(entry).unlink()

@@ -68,8 +68,9 @@ def attempted(use: Callable[[], object]) -> None:
     try:
         use()
     except MayaviError as error:
-        assert "panick" not in str(error)
-        assert "overflow" not in str(error).lower() or "OverflowPayment" in str(error)
+        message = str(error)
+        if "panick" in message or ("overflow" in message.lower() and "OverflowPayment" not in message):
+            raise
 
 
 @pytest.mark.parametrize("rules", RULES, ids=str)
@@ -104,13 +105,17 @@ def test_transactions_go_on_after_any_number_of_the_state_or_the_block(what: str
 def test_a_price_that_no_account_could_pay_is_refused_with_what_to_do() -> None:
     fork = rich(charge_fees=True)
     before = fork.digest()
-    with pytest.raises(TransactionInvalid, match=f"30000000 units of gas at {2**127} wei each cost more than") as failure:
+    with pytest.raises(
+        TransactionInvalid, match=f"30000000 units of gas at {2**127} wei each cost more than"
+    ) as failure:
         fork.send(CONTRACT, b"\1", sender=ALICE, gas_price=2**127)
     assert "gas_price=" in str(failure.value.hint)
     with pytest.raises(TransactionInvalid, match=rf"value {2**256 - 1} and 210000 wei for gas exceed 2\*\*256 - 1 wei"):
         fork.send(BOB, sender=ALICE, value=2**256 - 1, gas=21_000, gas_price=10)
     assert fork.digest() == before
-    assert rich().send(CONTRACT, b"\1", sender=ALICE, gas_price=2**127).success, "without fees it is a number as any other"
+    assert rich().send(CONTRACT, b"\1", sender=ALICE, gas_price=2**127).success, (
+        "without fees it is a number as any other"
+    )
 
 
 def test_a_price_that_is_none_is_refused_by_its_name() -> None:
