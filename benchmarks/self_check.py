@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+from gymnasium.spaces import Discrete
 
 from benchmarks.measuring.timing import Timing, in_turns
 from benchmarks.subjects.position import ACCOUNT_DATA, BORROWER, REPAY, VARIABLE_RATE, open_position
@@ -116,7 +117,8 @@ def play_on_request() -> None:
 def whole_steps() -> Callable[[], int]:
     """Return a round of steps of `aave`."""
     env = make_rows("aave", ROWS, threads=1)
-    rng, episodes, actions = np.random.default_rng(1), itertools.count(), env.action_space.n
+    assert isinstance(env.action_space, Discrete)
+    rng, episodes, actions = np.random.default_rng(1), itertools.count(), int(env.action_space.n)
 
     def play() -> int:
         for step in range(100):
