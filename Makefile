@@ -77,7 +77,7 @@ rl: setup $(STAMPS)/rl  ## install the packages for training and evaluation
 bytecode: $(STAMPS)/kernel
 	@$(PY) -m compileall -q mayavi
 
-test: $(STAMPS)/node setup $(STAMPS)/rl $(STAMPS)/site chromium check  ## run all checks, then all tests (MAYAVI_CASES names the reference data)
+test: $(STAMPS)/node setup $(STAMPS)/rl $(STAMPS)/site $(STAMPS)/kernel-tests chromium check test-kernel  ## run all checks, then all tests (MAYAVI_CASES names the reference data)
 	$(call say,all tests)
 	@$(PYTEST)
 
@@ -88,9 +88,11 @@ chromium:
 test-fast: setup $(STAMPS)/rl  ## run the fast tests only: nothing slow, no node, no checks
 	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-few} $(PYTEST) -q -m "not slow and not node"
 
-test-kernel: $(STAMPS)/python  ## run the Rust tests of the code generator (some minutes)
-	@tools/toolchain cargo >/dev/null
-	@$(CARGO) test --quiet --manifest-path kernel/Cargo.toml --lib --locked
+# The kernel's tests are a program of their own, which is linked with the library of this Python.
+test-kernel: $(STAMPS)/kernel-tests  ## run the tests in Rust (MAYAVI_KERNEL_CASES=20: twenty times as many random cases)
+	$(call say,cargo test)
+	@LD_LIBRARY_PATH="$$($(PY) -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))'):$$LD_LIBRARY_PATH" \
+		$(CARGO) test --quiet --manifest-path kernel/Cargo.toml --lib --locked
 
 # The longest first.
 check: setup $(STAMPS)/rl  ## run ruff, mypy, import-linter, stubtest, cargo fmt, clippy, tsc, biome, actionlint
@@ -192,6 +194,12 @@ $(STAMPS)/kernel: $(KERNEL_SOURCES) pyproject.toml | $(STAMPS)/python
 	$(call say,the Rust kernel (the first build takes some minutes))
 	@PIP_CONSTRAINT=constraints.txt PIP_QUIET=2 $(BIN)/maturin develop --release --locked --quiet >$(STAMPS)/kernel.log 2>&1 \
 		|| { cat $(STAMPS)/kernel.log; exit 1; }
+	@touch $@
+
+$(STAMPS)/kernel-tests: $(KERNEL_SOURCES) | $(STAMPS)/python
+	@tools/toolchain cargo >/dev/null
+	$(call say,the tests of the kernel (the first build takes some minutes))
+	@$(CARGO) test --quiet --no-run --manifest-path kernel/Cargo.toml --lib --locked
 	@touch $@
 
 # Contract packages and compiled Vyper contracts. Nodes that are installed for the tests stay.

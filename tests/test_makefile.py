@@ -211,6 +211,25 @@ def test_the_packages_that_train_policies_are_installed_where_they_are_needed_al
     assert checkout.make(goal) == ["rl"]
 
 
+@pytest.mark.slow(0.4)
+def test_the_tests_of_the_kernel_are_built_when_its_sources_change_and_run_before_all_others(checkout: Checkout) -> None:
+    build = "cargo test --quiet --no-run --manifest-path kernel/Cargo.toml --lib --locked"
+    run = "cargo test --quiet --manifest-path kernel/Cargo.toml --lib --locked"
+
+    def ran(goal: str) -> list[str]:
+        checkout.make(goal)
+        lines = (checkout.root / "ran").read_text().splitlines()
+        wanted = {build: "build", run: "run", "cargo clippy": "checks", "python -m pytest": "all tests"}
+        return [name for line in lines for start, name in wanted.items() if line.startswith(start)]
+
+    assert ran("test") == ["build", "checks", "run", "all tests"]
+    assert ran("test") == ["checks", "run", "all tests"]
+    (checkout.root / "kernel/src/lib.rs").touch()
+    assert ran("test-kernel") == ["build", "run"]
+    assert ran("test-kernel") == ["run"]
+    assert ran("test-fast") == ["all tests"]
+
+
 @pytest.mark.slow(0.5)
 def test_nodes_that_are_there_stay_when_the_packages_are_installed_again(checkout: Checkout) -> None:
     checkout.make("test")
