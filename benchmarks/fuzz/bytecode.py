@@ -83,6 +83,8 @@ class Rules:
     """Words of calldata behind the selector."""
     pool: tuple[int, ...]
     """Words that calldata has."""
+    scale: int
+    """Constant that some words are multiples of."""
     terse: bool = False
     """Whether contracts and programs do one or two things only, so that nothing hides what these do."""
 
@@ -167,7 +169,7 @@ class Writer:
         drawn = rng.random()
         if drawn < 0.2:
             self.leaf()
-        elif drawn < 0.51:
+        elif drawn < (0.4 if self.theme == "arithmetic" else 0.48):
             self.value(depth - 1)
             self.value(depth - 1)
             self.put(rng.choice(self.pure_two))
@@ -201,12 +203,17 @@ class Writer:
 
     def scaled(self, depth: int) -> None:
         """Multiply by a constant and divide by one, as amounts are scaled."""
-        by = self.rng.choice(SCALES)
-        self.put(by if self.rng.random() < 0.6 else self.rng.choice(SCALES))
-        self.value(depth)
-        if self.rng.random() < 0.8:
-            self.put(by, "MUL")
-        self.put(self.rng.choice(["DIV", "DIV", "MOD", "SDIV"]))
+        rng, by = self.rng, self.rules.scale
+        self.put(by if rng.random() < 0.8 else rng.choice(SCALES))
+        if rng.random() < 0.3:
+            self.word()
+        else:
+            # So that the product has a certain width, often one of four limbs.
+            most = 256 - by.bit_length()
+            bits = rng.randrange(max(2, most - 62), most) if rng.random() < 0.6 else rng.randrange(2, most)
+            self.value(depth)
+            self.put(2**bits - 1, "AND", 2 ** (bits - 1), "OR", by if rng.random() < 0.8 else rng.choice(SCALES), "MUL")
+        self.put(rng.choice(["DIV", "DIV", "DIV", "MOD", "SDIV"]))
 
     def leaf(self) -> None:
         """A word of calldata, a constant or memory."""
@@ -336,7 +343,7 @@ class Writer:
         if not self.is_active("TSTORE"):
             self.store(depth)
             return
-        if self.rng.random() < 0.6:  # as another transaction, or frame, may have left it
+        if self.rng.random() < 0.8:  # as another transaction, or frame, may have left it
             self.loaded()
         self.value(1)
         self.transient_key()
@@ -351,8 +358,8 @@ class Writer:
 
     def transient_key(self) -> None:
         """A key of transient storage."""
-        if self.rng.random() < 0.7:
-            self.put(self.rng.randrange(3))
+        if self.rng.random() < 0.8:
+            self.put(self.rng.choice([0, 0, 1]))
         else:
             self.masked()
 

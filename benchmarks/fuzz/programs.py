@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from benchmarks.fuzz.bytecode import SELECTOR, Rules
-from benchmarks.fuzz.words import SCALES, small
+from benchmarks.fuzz.words import small
 from benchmarks.fuzz.worlds import DOOMED, END, KNOWN, LIBRARY, MAKER, MORTAL, OTHER, SENDERS, TARGET
 from mayavi.evm.state import is_before
 
@@ -35,6 +35,7 @@ class ProgramWriter:
         self.inputs = [f"in{at}" for at in range(rng.randrange(2, 5))]
         self.words = list(self.inputs)
         self.floats: list[str] = []
+        self.templates: list[tuple[Any, ...]] = []
         self.count = 0
         self.operations += [("input", name) for name in self.inputs]
         if whole and rng.random() < 0.4:
@@ -44,7 +45,7 @@ class ProgramWriter:
     def program(self) -> tuple[bool, list[tuple[Any, ...]]]:
         """Write the whole program."""
         rng = self.rng
-        calls = rng.choice([1, 2] if self.rules.terse else [1, 1, 2, 2, 3, 4])
+        calls = rng.choice([1, 2, 2] if self.rules.terse else [1, 1, 2, 2, 3, 4])
         others = rng.randrange(8) if self.whole and not self.rules.terse else rng.randrange(2)
         kinds = ["call"] * calls + ["other"] * others
         rng.shuffle(kinds)
@@ -97,14 +98,16 @@ class ProgramWriter:
                 data[at : at + 32] = self.rules.constant(rng).to_bytes(32, "big")
         if rng.random() < (0.5 if self.rules.theme == "refunds" else 0.05):
             data += b"\xff" * rng.choice([1, 31, rng.randrange(300), rng.randrange(300)])
-        called = [TARGET, TARGET, TARGET, OTHER] + ([DOOMED, MAKER] if self.rules.theme == "life" else [LIBRARY])
+        called = [TARGET] * 6 + [OTHER] + ([DOOMED, MAKER] if self.rules.theme == "life" else [LIBRARY])
         value = rng.choice([1, 0]) if rng.random() < 0.02 else 0
         return self.account(called), bytes(data), holes, self.account(SENDERS), value, gas_limit(rng)
 
     def call(self) -> None:
         """Call a contract."""
         rng, name = self.rng, self.fresh("c")
-        templates = [self.template() for _ in range(rng.choice([1, 1, 1, 2]))]
+        if not self.templates or rng.random() < 0.6:
+            self.templates = [self.template() for _ in range(rng.choice([1, 1, 1, 2]))]
+        templates = self.templates  # often those of the call before: what it wrote is read
         refunds = self.rules.theme == "refunds"
         if refunds and isinstance(to := templates[0][0], bytes):  # slots that the call finds equal in every row
             slots = rng.choice([[], [0], [0, 1], [1, 0], [0, 1]])
@@ -149,7 +152,7 @@ class ProgramWriter:
         elif drawn < 0.58:
             self.operations.append(("either", name, self.word(), self.word(), self.word()))
         elif drawn < 0.63:
-            scale = rng.choice(SCALES)
+            scale = self.rules.scale
             factors = (scale, scale) if rng.random() < 0.4 else (self.word(), rng.choice([scale, self.word()]))
             self.operations.append(("multiply_divide", name, self.word(), *factors))
         elif drawn < 0.68:

@@ -11,7 +11,7 @@ EDGES = [
 ]  # fmt: skip
 
 
-SCALES = [3, 7, 10**6, 10**9 + 7, 10**18, 10**27, 2**96 - 1, 2**128 + 1, 365 * 86_400]
+SCALES = [3, 7, 10**6, 10**9 + 7, 10**18, 10**27, 10**36, 2**96 - 1, 2**128 + 1, 2**160 + 7, 365 * 86_400]
 """Constants that contracts multiply and divide by."""
 
 
@@ -33,8 +33,8 @@ def wide(rng: random.Random) -> int:
     return rng.getrandbits(rng.randrange(1, 257))
 
 
-def pool(rng: random.Random, count: int) -> list[int]:
-    """Draw the words of a case: few, since equal words take equal paths."""
+def pool(rng: random.Random, count: int, scale: int) -> list[int]:
+    """Draw the words of a case, some of them multiples of `scale`: few, since equal words take equal paths."""
     words: list[int] = []
     for _ in range(count):
         drawn = rng.random()
@@ -44,11 +44,10 @@ def pool(rng: random.Random, count: int) -> list[int]:
             words.append(rng.choice(EDGES))
         elif drawn < 0.75 and words:
             words.append((rng.choice(words) + rng.choice([-1, 1, 2**64, -(2**128), 2**255])) % 2**256)
-        elif drawn < 0.82:
+        elif drawn < 0.8:
             words.append(rng.getrandbits(256) | rng.getrandbits(256))  # nearly no zero bytes
-        elif drawn < 0.9:
-            scale = rng.choice(SCALES)
-            words.append(rng.randrange(LARGEST >> rng.randrange(250)) // scale * scale)  # a quotient without rest
+        elif drawn < 0.92:
+            words.append(max(0, wide(rng) // scale * scale + rng.choice([0, 0, 0, -1, 1])))
         else:
             words.append(wide(rng))
     return words

@@ -6,7 +6,7 @@ import random
 
 from benchmarks.fuzz.bytecode import SELECTOR, THEMES, Rules, Writer
 from benchmarks.fuzz.playing import Account, Case, open_world
-from benchmarks.fuzz.words import LARGEST, pool
+from benchmarks.fuzz.words import LARGEST, SCALES, pool
 from mayavi._kernel import create2_address, hardforks
 from mayavi.errors import CallHalted, ExecutionError
 from mayavi.evm.hashing import create_address, keccak256
@@ -38,10 +38,14 @@ def draw_rules(rng: random.Random, preferred: list[str], compiled_for: str | Non
 
     Code of compilers has three words of calldata, and is for one hard fork and those after it.
     """
-    theme = rng.choice([*THEMES, "refunds", "life", "deep", "inactive", "mixed", *preferred])
+    theme = rng.choice(
+        [*THEMES, "refunds", "life", "deep", "inactive", "mixed", "arithmetic", "arithmetic", *preferred]
+    )
     drawn = rng.random()
     if theme == "inactive":
         hardfork = rng.choice(REPLAYED[1:] if drawn < 0.85 else OTHERS)
+    elif theme == "transient" and drawn < 0.9:
+        hardfork = rng.choice(NEWEST[:3])
     elif theme == "refunds" and drawn < 0.6:
         hardfork = rng.choice(NEWEST[:2])
     elif drawn < 0.95:
@@ -52,10 +56,13 @@ def draw_rules(rng: random.Random, preferred: list[str], compiled_for: str | Non
         hardfork = rng.choice([name for name in REPLAYED if not is_before(name, compiled_for)])
     words = rng.choice([1, 1, 2, 3, 10]) if theme == "refunds" else rng.choice([2, 3, 3, 4])
     words = words if compiled_for is None else 3
-    drawn_words = pool(rng, rng.choice([2, 3, 4, 6, 12, 40]))
+    scale = rng.choice(SCALES)
+    drawn_words = pool(rng, rng.choice([2, 3, 4, 6, 12, 40]), scale)
     if theme == "refunds":  # costly calldata
         drawn_words[0] = LARGEST
-    return Rules(hardfork, theme, words, tuple(drawn_words), terse=rng.random() < (0.6 if theme == "refunds" else 0.3))
+    return Rules(
+        hardfork, theme, words, tuple(drawn_words), scale, terse=rng.random() < (0.6 if theme == "refunds" else 0.3)
+    )
 
 
 def draw_accounts(rng: random.Random, rules: Rules) -> dict[bytes, Account]:
@@ -91,7 +98,7 @@ def any_accounts(rng: random.Random, rules: Rules) -> dict[bytes, Account]:
     def storage(slots: range) -> dict[int, int]:
         return {slot: rng.choice([1, 2, 5, 77, 2**255 + 1]) for slot in slots if rng.random() < 0.6}
 
-    size, library = rng.choice([6, 15, 30, 60]), "refunds" if rules.theme == "refunds" else "mixed"
+    size, library = rng.choice([6, 15, 30, 60]), rules.theme if rules.theme in ("refunds", "transient") else "mixed"
     calls = [LIBRARY, LIBRARY, OTHER, OTHER, DOOMED, MAKER, EMPTY]
     also = calls if rules.theme == "life" else calls[:4]
     accounts = {
