@@ -112,7 +112,10 @@ fn calls_are_replayed_and_do_what_the_code_does() {
 fn a_path_without_its_guard_is_found_by_the_comparison() {
     let mut played = Played::new(Mode::Check, Some(Fault::Guard));
     let failure = played.send(drawn(2, 300)).expect_err("an odd word goes the way of an even one");
-    assert!(matches!(failure, Failure::Internal(text) if text.contains("differs from the interpreted one")));
+    let Failure::Differs(found) = failure else { panic!("{failure:?}") };
+    let message = found.message();
+    assert!(message.contains(&format!("the replayed call {}.0x", address(TARGET))), "{message}");
+    assert!(message.contains("differs from the interpreted one: "), "{message}");
 }
 
 #[test]
