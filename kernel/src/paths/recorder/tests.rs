@@ -6,7 +6,7 @@ use revm::primitives::hex;
 
 use super::*;
 use crate::{
-    native::ssa::reference::evaluate,
+    native::ssa::{ir::Node, reference::evaluate},
     storage::{overlay::Row, world::World},
     test_world::{address, on, row, world},
 };
@@ -123,6 +123,9 @@ fn the_time_is_a_column_where_scenarios_set_it_and_else_that_of_the_block() {
         let time = if timestamp { 2_000 } else { 50_000 };
         let told = outputs((&recorder, &world), 0, (&accounts, &known), &[4, 2_000]);
         assert_eq!(told, [(0, Some(words(&[time - 4, 1_000])))]);
+        let nodes = &recorder.paths[0].function.nodes;
+        let inputs = nodes.iter().filter(|node| matches!(node, Node::Input { .. })).count();
+        assert_eq!(inputs, if timestamp { 2 } else { 1 }, "what is that of the block is a constant");
     }
 }
 
