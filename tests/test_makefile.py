@@ -212,7 +212,7 @@ def test_the_packages_that_train_policies_are_installed_where_they_are_needed_al
 
 
 @pytest.mark.slow(0.4)
-def test_the_tests_of_the_kernel_are_built_when_its_sources_change_and_run_before_all_others(checkout: Checkout) -> None:
+def test_tests_of_the_kernel_are_built_when_its_sources_change_and_run_before_others(checkout: Checkout) -> None:
     build = "cargo test --quiet --no-run --manifest-path kernel/Cargo.toml --lib --locked"
     run = "cargo test --quiet --manifest-path kernel/Cargo.toml --lib --locked"
 
