@@ -259,7 +259,7 @@ impl Fleet {
                 rows.iter_mut().for_each(|row| row.take_run_back());
             }
             if let Some((at, Failure::Differs(difference))) = &mut failed {
-                difference.at_least_on(world, &rows[*at], settings);
+                difference.at_least_on(world, rows[*at], settings);
             }
             failed
         });
