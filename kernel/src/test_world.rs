@@ -21,8 +21,11 @@ pub fn address(byte: u8) -> Address {
     Address::repeat_byte(byte)
 }
 
-/// A closed world of contracts with their slots.
-pub fn world(contracts: &[(Address, &[u8], &[(u64, u64)])]) -> Arc<World> {
+/// Where a contract is, its code, and its slots.
+pub type Contract<'a> = (Address, &'a [u8], &'a [(u64, u64)]);
+
+/// A closed world of contracts.
+pub fn world(contracts: &[Contract<'_>]) -> Arc<World> {
     let mut base = Base::default();
     for (address, code, slots) in contracts {
         let slots: U256Map<U256> = slots.iter().map(|(key, value)| (U256::from(*key), U256::from(*value))).collect();

@@ -175,7 +175,7 @@ fn references_are_the_nodes_and_codes_below_the_root() {
     let whole = Whole::some();
     let (root, nodes) = whole.proven(&[1, 7], &[3]);
     let stray = vec![0xc2, 0x20, 0x01];
-    let with = [&nodes[..], &[stray.clone()]].concat();
+    let with = [&nodes[..], std::slice::from_ref(&stray)].concat();
     let codes = [vec![0x60, 1, 0x00], vec![0x5b]];
     let witness =
         Proven::new(root, with.iter().map(Vec::as_slice), codes.iter().map(Vec::as_slice)).expect("a witness");

@@ -42,7 +42,7 @@ fn known(nodes: &[Vec<u8>]) -> Nodes {
 
 fn absent(samples: &mut Samples, pairs: &Pairs, at: usize) -> B256 {
     // Far from all keys, or a neighbour of one.
-    let mut key = if at % 2 == 0 { B256::from(samples.word()) } else { *pairs.keys().next().expect("a key") };
+    let mut key = if at.is_multiple_of(2) { B256::from(samples.word()) } else { *pairs.keys().next().expect("a key") };
     while pairs.contains_key(&key) {
         key.0[31] = key.0[31].wrapping_add(1);
     }
