@@ -470,17 +470,17 @@ class Writer:
     def gas(self) -> None:
         """The gas of a call."""
         rng, drawn = self.rng, self.rng.random()
-        if drawn < 0.65:
+        if drawn < 0.62:
             self.put("GAS")
-        elif drawn < 0.85:
+        elif drawn < 0.78:
             self.put(rng.choice([200_000, 100_000, 60_000, 30_000, 9_000, 2_300, 700]))
-        elif drawn < 0.92:
+        elif drawn < 0.84:
             self.put(rng.choice([5_000, 1_000]), "GAS", "SUB")
-        elif drawn < 0.97:
+        elif drawn < 0.88:
             self.put(LARGEST)
         else:
             self.masked()
-            self.put(60_000, "MUL")
+            self.put(rng.choice([100, 900, 3_000, 30_000, 60_000]), "MUL")
 
     def precompile(self, depth: int) -> None:
         """Call a precompile, mostly with input that does not vary."""

@@ -20,7 +20,7 @@ from mayavi.compilers.vyper_file import run_vyper
 from mayavi.errors import CompileError
 from mayavi.evm.address import checksum
 
-BATCH = 4
+BATCH = 3
 """Contracts of each language in a batch."""
 LIBRARY = b"\x42" * 20
 LARGEST_LITERAL = 2**256 - 1
