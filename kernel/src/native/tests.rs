@@ -62,7 +62,7 @@ fn check_bounds(plan: &Plan, values: &[U256], seed: u64) {
 #[test]
 fn a_plan_computes_what_its_function_does() {
     let mut accepted = 0;
-    for seed in seeds(4_000) {
+    for seed in seeds(2_000) {
         let Case { function, rows, expected } = case(seed, 5, 2 + seed as usize % 30, 24);
         let plan = Plan::new(&function, &[]).expect("well-formed");
         let mut values = Vec::new();
@@ -75,7 +75,7 @@ fn a_plan_computes_what_its_function_does() {
             }
         }
     }
-    assert!(accepted > 10_000, "{accepted} rows were accepted");
+    assert!(accepted > 5_000, "{accepted} rows were accepted");
 }
 
 #[test]
@@ -201,14 +201,14 @@ fn every_instruction_is_exact_in_every_back_end() {
 #[test]
 fn random_functions_are_exact_in_every_back_end() {
     let mut accepted = 0;
-    for seed in seeds(1_500) {
+    for seed in seeds(600) {
         let case = case(seed, 5, 2 + seed as usize % 40, 50);
         accepted += case.expected.iter().flatten().count();
         for backend in BACKENDS {
             assert_eq!(difference(&case, backend, &[]), None, "seed {seed}");
         }
     }
-    assert!(accepted > 10_000, "{accepted} rows were accepted");
+    assert!(accepted > 4_000, "{accepted} rows were accepted");
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn leaf_of(branch: &Branch, values: &[U256], leaves: &mut u8) -> Option<(u8, Vec
 #[test]
 fn trees_are_exact_in_every_back_end() {
     let mut seen = [0; 9];
-    for seed in seeds(700) {
+    for seed in seeds(300) {
         let mut samples = Samples::new(seed);
         let tree = samples.tree(5, 3 + seed as usize % 25);
         let rows: Vec<_> = (0..40).map(|_| samples.row(5)).collect();
@@ -291,7 +291,7 @@ fn trees_are_exact_in_every_back_end() {
             }
         }
     }
-    assert!(seen.iter().filter(|rows| **rows > 500).count() >= 6, "rows by leaf: {seen:?}");
+    assert!(seen.iter().filter(|rows| **rows > 200).count() >= 6, "rows by leaf: {seen:?}");
 }
 
 #[test]
