@@ -50,7 +50,7 @@ def fleet_case(
     case.programs = [ProgramWriter(rng, rules, whole=whole).program() for _ in range(usual)]
     case.programs += [rare_program(rng, rules, whole=whole) for _ in range(2)]
     # Single calls become machine code after 512 hits.
-    rows = rng.choice(([150, 300, 500] if whole else [300, 700]) if brief else [500, 800, 1_500, 4_000])
+    rows = rng.choice(([60, 150, 300] if whole else [200, 600]) if brief else [500, 500, 800, 800, 1_500, 4_000])
     rounds, steps = rng.choice([2, 2, 3] if brief else [2, 3, 4]), max(3, rows // case.rows)
     for number in range(rounds):
         for _ in range(steps):
