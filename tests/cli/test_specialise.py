@@ -118,4 +118,9 @@ def test_statistics_say_what_they_mean() -> None:
     assert "checked" not in few
     checked = dict(statistics_facts(found | {"mode": "check", "share": 0.98, "misses": {}, "missed": 0}))
     assert checked["checked"] == "each replayed call was interpreted too: no difference"
+    some = dict(statistics_facts(found | {"share": 0.5, "hits": 50, "checks": 4, "misses": {}, "missed": 0}))
+    assert some["checked"] == "4 of 50 replayed calls were interpreted too: no difference"
+    assert "mismatches" not in some
+    wrong = dict(statistics_facts(found | {"share": 0.5, "hits": 50, "mismatches": 1, "misses": {}, "missed": 0}))
+    assert wrong["mismatches"] == "1 recordings contradicted themselves and are not used"
     assert statistics_facts(found | {"mode": "off"}) == [("specialise", "off: every call was interpreted")]

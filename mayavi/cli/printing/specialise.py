@@ -44,7 +44,7 @@ def statistics_facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not (found["share"] or found["off"]):
         replayed = f"none of {found['calls']:,} calls: too few of each kind to be worth recording"
     facts = [("specialise", mode), ("replayed", replayed), ("paths", _paths(found))]
-    if found["hits"]:
+    if found["share"]:
         facts.insert(2, ("checked", _checks(found)))
     if found.get("mismatches"):
         facts.append(("mismatches", f"{found['mismatches']:,} recordings contradicted themselves and are not used"))
