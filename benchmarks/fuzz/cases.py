@@ -141,6 +141,11 @@ class ForkRequests:
         self.senders = SENDERS[: rng.choice([1, 2, 3])]
         self.usual = rng.randrange(len(self.words))
         self.skewed = rng.random() < 0.4
+        self.price = rng.choice([1, 10**9]) if rng.random() < 0.15 else 0
+        if self.price:
+            for sender in self.senders:
+                self.case.accounts[sender] = Account(balance=10**20)
+            self.case.events.append(("set_rules", {"charge_fees": True}))
 
     def data(self) -> bytes:
         """Draw calldata."""
@@ -162,7 +167,8 @@ class ForkRequests:
         for _ in range(count):
             gas = self.gas if rng.random() < 0.97 else gas_limit(rng)
             value = 1 if rng.random() < 0.005 else 0
-            events.append(("send", self.to(), self.data(), rng.choice(self.senders), gas, value))
+            price = self.price if rng.random() < 0.8 else 0
+            events.append(("send", self.to(), self.data(), rng.choice(self.senders), gas, value, price))
             if rng.random() < 0.02:
                 steps: list[Any] = []
                 for _ in range(rng.randrange(1, 4)):

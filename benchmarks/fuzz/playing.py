@@ -127,9 +127,9 @@ class ForkPlayer:
         """Counts of the call sites of reads and transactions."""
         return self.fork.statistics(), []
 
-    def send(self, to: bytes, data: bytes, sender: bytes, gas: int, value: int = 0) -> Any:
+    def send(self, to: bytes, data: bytes, sender: bytes, gas: int, value: int = 0, gas_price: int = 0) -> Any:
         """Send a transaction."""
-        receipt = self.fork.send(to, data, sender, value, gas, check=False)
+        receipt = self.fork.send(to, data, sender, value, gas, gas_price=gas_price, check=False)
         return receipt.success, receipt.gas_used, receipt.output, receipt.logs, receipt.reason
 
     def attempt(self, steps: list[Any], sender: bytes) -> Any:

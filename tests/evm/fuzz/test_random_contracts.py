@@ -100,7 +100,6 @@ def test_the_command_prints_the_script_and_ends_with_1(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("benchmarks.fuzz.fuzzing.SHRINKING", 1.0)
     assert main(["--seed", "2", "--seconds", "60", "--channel", "fleets"]) == 1
     told = capsys.readouterr().out
     assert told.startswith("seed 2\n")
