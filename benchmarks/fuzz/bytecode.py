@@ -470,7 +470,10 @@ class Writer:
     def gas(self) -> None:
         """The gas of a call."""
         rng, drawn = self.rng, self.rng.random()
-        if drawn < 0.62:
+        if self.theme == "nested" and rng.random() < 0.3:  # enough where it is not zero
+            self.masked()
+            self.put(100_000, "MUL")
+        elif drawn < 0.62:
             self.put("GAS")
         elif drawn < 0.78:
             self.put(rng.choice([200_000, 100_000, 60_000, 30_000, 9_000, 2_300, 700]))
@@ -480,7 +483,7 @@ class Writer:
             self.put(LARGEST)
         else:
             self.masked()
-            self.put(rng.choice([100, 900, 3_000, 30_000, 60_000]), "MUL")
+            self.put(rng.choice([900, 30_000, 60_000, 100_000]), "MUL")
 
     def precompile(self, depth: int) -> None:
         """Call a precompile, mostly with input that does not vary."""

@@ -39,7 +39,7 @@ def draw_rules(rng: random.Random, preferred: list[str], compiled_for: str | Non
     Code of compilers has three words of calldata, and is for one hard fork and those after it.
     """
     theme = rng.choice(
-        [*THEMES, "refunds", "life", "deep", "inactive", "mixed", "arithmetic", "arithmetic", *preferred]
+        [*THEMES, "refunds", "life", "deep", "inactive", "nested", "arithmetic", "arithmetic", *preferred]
     )
     drawn = rng.random()
     if theme == "inactive":
