@@ -81,6 +81,7 @@ def spoilt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow(4)
+@pytest.mark.spoils_recordings
 @pytest.mark.usefixtures("spoilt")
 def test_a_lost_guard_is_found_shrunk_and_written_down(tmp_path: Path) -> None:
     report = run(60, 1, ["fleets"], folder=tmp_path, shrinking=4)
@@ -95,6 +96,7 @@ def test_a_lost_guard_is_found_shrunk_and_written_down(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(4)
+@pytest.mark.spoils_recordings
 @pytest.mark.usefixtures("spoilt")
 def test_the_command_prints_the_script_and_ends_with_1(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
