@@ -154,7 +154,10 @@ class ProgramWriter:
         elif drawn < 0.63:
             scale = self.rules.scale
             factors = (scale, scale) if rng.random() < 0.4 else (self.word(), rng.choice([scale, self.word()]))
-            self.operations.append(("multiply_divide", name, self.word(), *factors))
+            if rng.random() < 0.6:
+                self.operations.append(("multiply_divide", name, self.word(), *factors))
+            else:
+                self.operations.append(("divide", name, self.word(), scale))
         elif drawn < 0.68:
             low = rng.randrange(250)
             width = rng.randrange(1, 257 - low)

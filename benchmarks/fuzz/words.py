@@ -47,7 +47,8 @@ def pool(rng: random.Random, count: int, scale: int) -> list[int]:
         elif drawn < 0.8:
             words.append(rng.getrandbits(256) | rng.getrandbits(256))  # nearly no zero bytes
         elif drawn < 0.92:
-            words.append(max(0, wide(rng) // scale * scale + rng.choice([0, 0, 0, -1, 1])))
+            bits = rng.randrange(190, 257) if rng.random() < 0.5 else rng.randrange(1, 257)
+            words.append(max(0, rng.getrandbits(bits) // scale * scale + rng.choice([0, 0, 0, -1, 1])))
         else:
             words.append(wide(rng))
     return words
