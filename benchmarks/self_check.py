@@ -1,4 +1,4 @@
-"""`python -m benchmarks.self_check`: what checking one replay in so many costs.
+"""`python -m benchmarks.self_check`: measure the cost of the self-check.
 
     python -m benchmarks.self_check
     python -m benchmarks.self_check --rounds 21 --json

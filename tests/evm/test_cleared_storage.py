@@ -1,4 +1,4 @@
-"""Slots that a creation or a destruction clears are no constants any more, whoever has folded them."""
+"""Storage cleared by a creation or a destruction is read as zero, replayed or not."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from mayavi.validation.official.findings import Findings
 from mayavi.validation.official.work import check_files, in_batches, prepare_checks
 
 SAMPLE = 5
-"""`mayavi validate` checks one file in so many; `mayavi validate official` all of them."""
+"""`mayavi validate` checks a fixed sample of the files; `mayavi validate official` checks all."""
 HARDFORKS = ("Istanbul", "Berlin", "London", "Paris", "Shanghai", "Cancun")
 """Those that the whole tests must have had."""
 MUST_SEE = (
@@ -40,7 +40,7 @@ class OfficialGate:
     """Play the blockchain tests, and execute the state tests by the interpreter and by recorded paths."""
 
     every: int = SAMPLE
-    """Check one file in so many, always the same ones."""
+    """Check a fixed sample of the files."""
     only: str = ""
     """Check only files whose name has this text."""
     jobs: int = 1

@@ -1,4 +1,4 @@
-"""Accounts of official tests: a world of those before, and the comparison with those after."""
+"""Pre-state and post-state of official tests: open the one, compare with the other."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Sent:
 
 
 class Outcome(NamedTuple):
-    """What a transaction leaves: first what tells most about a difference."""
+    """Outcome of a transaction. The fields that explain a difference best come first."""
 
     status: str
     gas_used: int
